@@ -1,0 +1,30 @@
+# PyPI's oneDNN and oneTBB live in the project's .venv; a system's oneDNN 3
+# serves as well.
+set(PLIMSOLL_VENV ${CMAKE_CURRENT_SOURCE_DIR}/.venv CACHE PATH
+    "Virtual environment with oneDNN and oneTBB")
+list(PREPEND CMAKE_PREFIX_PATH ${PLIMSOLL_VENV})
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(TBB REQUIRED COMPONENTS tbb)
+find_package(dnnl 3.2 REQUIRED)
+
+# The wheel's libdnnl needs Intel's runtime beside it but has no search path
+# of its own: DT_RPATH, unlike DT_RUNPATH, also serves what it loads.
+get_target_property(PLIMSOLL_DNNL_FILE DNNL::dnnl IMPORTED_LOCATION_RELEASE)
+if(PLIMSOLL_DNNL_FILE)
+  cmake_path(GET PLIMSOLL_DNNL_FILE PARENT_PATH PLIMSOLL_DNNL_FOLDER)
+  set(CMAKE_BUILD_RPATH ${PLIMSOLL_DNNL_FOLDER})
+  add_link_options(-Wl,--disable-new-dtags
+                   -Wl,-rpath-link,${PLIMSOLL_DNNL_FOLDER})
+endif()
+
+if(PLIMSOLL_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(PLIMSOLL_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,29 @@
+option(PLIMSOLL_TESTS "Build the tests" ON)
+option(PLIMSOLL_BENCHMARKS "Build the benchmarks" OFF)
+set(PLIMSOLL_SANITIZE "" CACHE STRING
+    "Sanitizers to build with: address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(PLIMSOLL_CCACHE ccache)
+if(PLIMSOLL_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PLIMSOLL_CCACHE})
+endif()
+
+# Contraction would make results depend on what the compiler fuses.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+                    -ffp-contract=off)
+if(PLIMSOLL_SANITIZE)
+  add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all -g1)
+  add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
+endif()

@@ -1,0 +1,34 @@
+// Element types of tensors and files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace plimsoll {
+
+enum class DType : std::uint8_t {
+  f32,
+  f64,
+  bf16,
+  f16,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean,
+};
+
+std::int64_t size_of(DType dtype);
+std::string_view name_of(DType dtype);
+std::optional<DType> parse_dtype(std::string_view name);
+
+constexpr bool is_floating(DType dtype) { return dtype <= DType::f16; }
+// The types in which graphs compute and parameters train.
+constexpr bool is_trainable(DType dtype) { return dtype <= DType::f64; }
+
+}  // namespace plimsoll

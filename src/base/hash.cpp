@@ -1,0 +1,11 @@
+#include "base/hash.h"
+
+#include <fmt/format.h>
+
+namespace plimsoll {
+
+std::string hash_text(std::uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,49 @@
+// What a device can run, seen from the graph: candidates with their price.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace plimsoll::graph {
+
+// How a tensor's elements lie in memory. Dense row-major has no blocks.
+struct Layout {
+  std::vector<std::int64_t> strides;         // in elements, outer dimensions
+  std::vector<std::int64_t> padded_extents;  // after padding to blocks
+  std::vector<std::pair<int, std::int64_t>> blocks;  // (axis, block), outermost
+                                                     // first
+  std::int64_t bytes = 0;
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+Layout row_major(const TensorType& type);
+
+struct KernelQuery {
+  const OpDef* op = nullptr;
+  std::span<const TensorType> inputs;   // fixed shapes
+  std::span<const TensorType> outputs;  // fixed shapes
+  const Attrs* attrs = nullptr;         // fixed shapes
+};
+
+struct KernelCandidate {
+  // Algorithm and everything that decides rounding (library implementation,
+  // reduction split): one line of the numerics key.
+  std::string name;
+  std::int64_t scratch_bytes = 0;      // planned, passed to the launch
+  std::int64_t private_bytes = 0;      // the kernel object's own: `runtime`
+  double seconds = 0;                  // estimate of one launch
+  std::vector<Layout> output_layouts;  // empty: all row-major
+};
+
+class KernelCatalog {
+ public:
+  virtual ~KernelCatalog() = default;
+  // Cheapest first. No kernel: an error naming op, dtype and device.
+  virtual Result<std::vector<KernelCandidate>> candidates(
+      const KernelQuery& query) const = 0;
+};
+
+}  // namespace plimsoll::graph

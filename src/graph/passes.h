@@ -1,0 +1,20 @@
+// Rewrites of a graph that keep its meaning.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace plimsoll::graph {
+
+// Drops nodes whose results nobody reads.
+Graph remove_dead_code(const Graph& graph);
+// Merges nodes with the same op, inputs and attributes.
+Graph merge_common_subexpressions(const Graph& graph);
+// matmul + bias (+ relu) become one matmul with an epilogue.
+Graph fold_epilogues(const Graph& graph);
+// Element-wise nodes of one domain become `fused` nodes.
+Graph fuse_elementwise(const Graph& graph, const OpDef& fused);
+
+// All of them, in the order that works.
+Graph optimize(const Graph& graph, const OpDef& fused);
+
+}  // namespace plimsoll::graph

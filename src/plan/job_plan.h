@@ -1,0 +1,69 @@
+// The plan of a whole job: programs, the arena they share, the forecast.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "memory/budget.h"
+#include "memory/purpose.h"
+#include "plan/program_plan.h"
+
+namespace plimsoll::plan {
+
+using Accounts = std::array<std::int64_t, kPurposes>;  // bytes, by Purpose
+std::int64_t total(const Accounts& accounts);
+
+struct StateNeed {
+  std::string name;
+  graph::Role role = graph::Role::parameter;
+  graph::TensorType type;
+};
+
+// What the job must hold beside its programs.
+struct JobNeeds {
+  std::vector<StateNeed> states;
+  std::int64_t slot_bytes = 0;  // one batch of all inputs, aligned
+  int slots = 1;                // the staging ring
+  std::int64_t pipeline_bytes = 0;
+  std::int64_t user_bytes = 0;           // whole data sets held in memory
+  std::int64_t runtime_floor_bytes = 0;  // measured by calibration
+  std::int64_t kernel_bytes = 0;         // kernels' private memory
+  std::int64_t allowance_bytes = 0;      // what calibration cannot know
+  std::int64_t page_bytes = 4096;
+};
+
+// The arena, from its start: states, staging slots, pipeline, transient.
+struct ArenaLayout {
+  std::vector<std::int64_t> state_offsets;  // by JobNeeds::states
+  std::int64_t staging_offset = 0;
+  std::int64_t pipeline_offset = 0;
+  std::int64_t transient_offset = 0;
+  std::int64_t bytes = 0;  // whole pages
+  friend bool operator==(const ArenaLayout&, const ArenaLayout&) = default;
+};
+
+struct SpaceForecast {
+  std::int64_t peak_bytes = 0;  // the whole process
+  std::int64_t pool_bytes = 0;  // planned pools: what will be mapped
+  Accounts accounts{};          // at the peak; adds up to it
+  friend bool operator==(const SpaceForecast&, const SpaceForecast&) = default;
+};
+
+struct JobPlan {
+  std::vector<ProgramPlan> programs;
+  ArenaLayout arena;
+  SpaceForecast host;
+  std::string
+      fingerprint;  // library versions, instruction set, threads, device
+  friend bool operator==(const JobPlan&, const JobPlan&) = default;
+};
+
+JobPlan lay_out(const JobNeeds& needs, std::vector<ProgramPlan> programs,
+                std::string fingerprint);
+
+// Plan files. Reading checks every type and range and names what is wrong.
+std::string to_json(const JobPlan& plan);
+Result<JobPlan> job_plan_from_json(const std::string& text);
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,43 @@
+// Order and addresses of one program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/lowered.h"
+
+namespace plimsoll::plan {
+
+// Transient bytes by purpose at the moment when most are alive.
+struct TransientBytes {
+  std::int64_t activations = 0;
+  std::int64_t gradients = 0;
+  std::int64_t scratch = 0;
+  std::int64_t total() const { return activations + gradients + scratch; }
+  friend bool operator==(const TransientBytes&,
+                         const TransientBytes&) = default;
+};
+
+struct ProgramPlan {
+  std::string name;  // train, train-tail, evaluate, evaluate-tail, predict
+  std::int64_t batch = 0;
+  std::vector<std::int32_t> order;            // instruction indices
+  std::vector<std::int64_t> buffer_offsets;   // by buffer; -1: not transient
+  std::vector<std::int64_t> scratch_offsets;  // by instruction; -1: none
+  std::int64_t height_bytes = 0;              // of the transient range
+  std::int64_t lower_bound_bytes = 0;         // most bytes alive at one time
+  TransientBytes at_peak;                     // adds up to lower_bound_bytes
+  double compute_seconds = 0;                 // sum of the kernels' estimates
+  std::uint64_t numerics_key = 0;
+  friend bool operator==(const ProgramPlan&, const ProgramPlan&) = default;
+};
+
+inline constexpr std::int64_t kBufferAlignment = 64;
+
+// Chooses the order with the least peak among the candidates it tries, then
+// the offsets.
+Result<ProgramPlan> plan_program(const graph::LoweredGraph& program,
+                                 std::string name);
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,93 @@
+// A job as the job file (or the C++ API) states it: plain values, checked for
+// form but not yet for sense.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace plimsoll::train {
+
+// One layer with the names of Keras. Fields not of its type stay unset.
+struct LayerSpec {
+  std::string type;        // dense, activation, dropout, flatten
+  std::string name;        // default: type_1, type_2, ...
+  std::int64_t units = 0;  // dense
+  std::string activation;  // dense, activation: relu, sigmoid, ... or empty
+  bool use_bias = true;    // dense
+  std::string kernel_initializer = "glorot_uniform";
+  std::string bias_initializer = "zeros";
+  double rate = 0;              // dropout
+  double negative_slope = 0.2;  // leaky_relu
+  std::string where;            // "mlp.toml:4: model.layers[1]", for errors
+};
+
+struct ModelSpec {
+  std::vector<std::int64_t> input;
+  std::vector<LayerSpec> layers;
+};
+
+enum class LabelKind { binary, uniform, classes };
+
+struct SourceSpec {
+  std::string type;  // random, npy
+  // random
+  std::int64_t examples = 0;
+  std::vector<std::int64_t> features;
+  LabelKind label_kind = LabelKind::binary;
+  std::vector<std::int64_t> label_shape;  // uniform
+  std::int64_t label_classes = 0;         // classes
+  // npy
+  std::string features_path;
+  std::string labels_path;
+};
+
+struct StageSpec {
+  std::string stage;       // shuffle, batch, prefetch
+  std::int64_t slots = 2;  // prefetch: batches ready ahead
+};
+
+struct DataSpec {
+  SourceSpec source;
+  std::optional<SourceSpec> validation;  // evaluated after each epoch
+  std::string residency = "stream";      // or "memory"
+  std::vector<StageSpec> pipeline;
+};
+
+struct OptimizerSpec {
+  std::string type = "adam";  // sgd, adam, adamw
+  double learning_rate = 0.001;
+  double momentum = 0;  // sgd
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  double weight_decay = 0.004;  // adamw
+};
+
+struct TrainSpec {
+  std::int64_t batch = 32;
+  std::int64_t epochs = 1;
+  OptimizerSpec optimizer;
+  std::string loss;
+  std::vector<std::string> metrics;
+  DType precision = DType::f32;
+  std::int64_t seed = 1;
+};
+
+struct MemorySpec {
+  std::optional<std::string> host;
+  std::optional<std::string> device;
+};
+
+struct JobSpec {
+  std::string path;  // of the job file, for errors
+  ModelSpec model;
+  DataSpec data;
+  TrainSpec train;
+  MemorySpec memory;
+};
+
+}  // namespace plimsoll::train
