@@ -1,0 +1,94 @@
+#include "ops/cpu_kernels.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+#include "device/cpu/compute_threads.h"
+#include "ops/elementwise/elementwise_cpu.h"
+#include "ops/loss/loss_cpu.h"
+#include "ops/matmul/matmul_cpu.h"
+#include "ops/movement/movement_cpu.h"
+#include "ops/random/random_cpu.h"
+#include "ops/reduction/reduction_cpu.h"
+#include "ops/softmax/softmax_cpu.h"
+#include "ops/update/update_cpu.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using KernelTable = std::map<std::string_view, const CpuKernels*>;
+
+const KernelTable& kernel_table() {
+  static const KernelTable table = [] {
+    KernelTable kernels;
+    const auto append = [&](std::span<const CpuKernels> family) {
+      for (const CpuKernels& entry : family) kernels.emplace(entry.op, &entry);
+    };
+    append(elementwise_cpu_kernels());
+    append(movement_cpu_kernels());
+    append(matmul_cpu_kernels());
+    append(reduction_cpu_kernels());
+    append(softmax_cpu_kernels());
+    append(loss_cpu_kernels());
+    append(random_cpu_kernels());
+    append(update_cpu_kernels());
+    return kernels;
+  }();
+  return table;
+}
+
+Error no_kernel(const graph::KernelQuery& query) {
+  std::string types;
+  for (const graph::TensorType& type : query.inputs) {
+    if (!types.empty()) types += ", ";
+    types += name_of(type.dtype);
+  }
+  types += " -> ";
+  for (std::size_t i = 0; i < query.outputs.size(); ++i) {
+    if (i > 0) types += ", ";
+    types += name_of(query.outputs[i].dtype);
+  }
+  return {ErrorCode::unsupported,
+          fmt::format("no kernel for {}({}) on cpu", query.op->name, types)};
+}
+
+class CpuKernelFactory final : public KernelFactory {
+ public:
+  explicit CpuKernelFactory(ComputeThreads& threads) : threads_(threads) {}
+
+  Result<std::vector<graph::KernelCandidate>> candidates(
+      const graph::KernelQuery& query) const override {
+    const CpuKernels* kernels = find(query);
+    if (kernels == nullptr) return no_kernel(query);
+    auto found = kernels->candidates(query, threads_);
+    // A family may leave the wording to us by offering nothing.
+    if (found.ok() && found->empty()) return no_kernel(query);
+    return found;
+  }
+
+  Result<std::unique_ptr<Kernel>> create(
+      const graph::KernelQuery& query,
+      const graph::KernelCandidate& candidate) const override {
+    const CpuKernels* kernels = find(query);
+    if (kernels == nullptr) return no_kernel(query);
+    return kernels->create(query, candidate, threads_);
+  }
+
+ private:
+  static const CpuKernels* find(const graph::KernelQuery& query) {
+    const auto found = kernel_table().find(query.op->name);
+    return found == kernel_table().end() ? nullptr : found->second;
+  }
+
+  ComputeThreads& threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelFactory> make_cpu_kernels(ComputeThreads& threads) {
+  return std::make_unique<CpuKernelFactory>(threads);
+}
+
+}  // namespace plimsoll::ops

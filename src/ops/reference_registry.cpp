@@ -1,0 +1,43 @@
+#include <map>
+#include <span>
+
+#include "ops/elementwise/elementwise_reference.h"
+#include "ops/loss/loss_reference.h"
+#include "ops/matmul/matmul_reference.h"
+#include "ops/movement/movement_reference.h"
+#include "ops/random/random_reference.h"
+#include "ops/reduction/reduction_reference.h"
+#include "ops/reference.h"
+#include "ops/softmax/softmax_reference.h"
+#include "ops/update/update_reference.h"
+
+namespace plimsoll::ops {
+namespace {
+
+std::map<std::string_view, ReferenceFn> collect() {
+  std::map<std::string_view, ReferenceFn> references;
+  const auto append = [&](std::span<const Reference> family) {
+    for (const Reference& entry : family) {
+      references.emplace(entry.op, entry.run);
+    }
+  };
+  append(elementwise_references());
+  append(movement_references());
+  append(matmul_references());
+  append(reduction_references());
+  append(softmax_references());
+  append(loss_references());
+  append(random_references());
+  append(update_references());
+  return references;
+}
+
+}  // namespace
+
+ReferenceFn find_reference(std::string_view op) {
+  static const auto references = collect();
+  const auto found = references.find(op);
+  return found == references.end() ? nullptr : found->second;
+}
+
+}  // namespace plimsoll::ops
