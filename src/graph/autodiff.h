@@ -6,13 +6,17 @@
 #include <vector>
 
 #include "graph/builder.h"
+#include "graph/standard_ops.h"
 
 namespace plimsoll::graph {
 
-// Gradients of the scalar `loss` for each of `wanted`, in their order. A value
-// on which the loss does not depend is an error that names it. Nodes are added
-// in Phase::backward.
+// Gradients of `loss` for each of `wanted`, in their order, given the gradient
+// `seed` of the loss itself (usually a constant one). A value on which the loss
+// does not depend is an error that names it. Nodes are added in
+// Phase::backward and carry the name of the node they differentiate.
 Result<std::vector<ValueId>> add_gradients(Builder& builder, ValueId loss,
-                                           std::span<const ValueId> wanted);
+                                           ValueId seed,
+                                           std::span<const ValueId> wanted,
+                                           const StandardOps& ops);
 
 }  // namespace plimsoll::graph

@@ -26,6 +26,7 @@ class Builder {
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const { return scope_; }
   void set_phase(Phase phase) { phase_ = phase; }
+  Phase phase() const { return phase_; }
 
   const Graph& graph() const { return graph_; }
   const TensorType& type(ValueId id) const { return graph_.type(id); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/kernel_catalog.h"
+#include "graph/standard_ops.h"
 
 namespace plimsoll::graph {
 
@@ -51,7 +52,8 @@ struct LoweredGraph {
 // Asks the catalogue for the cheapest kernel of each node at `batch`, decides
 // views and in-place updates. Errors name the node.
 Result<LoweredGraph> lower(const Graph& graph, std::int64_t batch,
-                           const KernelCatalog& catalog);
+                           const KernelCatalog& catalog,
+                           const StandardOps& ops);
 
 // Everything that decides rounding, hashed: kernels, fusion groups, layouts,
 // precision, in graph order. Order, addresses and budgets do not enter.

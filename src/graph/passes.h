@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/graph.h"
+#include "graph/standard_ops.h"
 
 namespace plimsoll::graph {
 
@@ -15,6 +16,6 @@ Graph fold_epilogues(const Graph& graph);
 Graph fuse_elementwise(const Graph& graph, const OpDef& fused);
 
 // All of them, in the order that works.
-Graph optimize(const Graph& graph, const OpDef& fused);
+Graph optimize(const Graph& graph, const StandardOps& ops);
 
 }  // namespace plimsoll::graph

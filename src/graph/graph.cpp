@@ -1,0 +1,46 @@
+#include "graph/graph.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace plimsoll::graph {
+
+std::string TensorType::to_string() const {
+  return fmt::format("{}{}", name_of(dtype), shape.to_string());
+}
+
+std::string_view name_of(Role role) {
+  static constexpr std::array<std::string_view, 5> kNames = {
+      "parameter", "optimizer", "statistic", "counter", "metric"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
+std::string Graph::to_string() const {
+  std::string text;
+  const auto list = [&](const std::vector<ValueId>& ids) {
+    std::string names;
+    for (const ValueId id : ids) {
+      names += fmt::format("{}%{}:{}", names.empty() ? "" : ", ", id.index,
+                           type(id).to_string());
+    }
+    return names;
+  };
+  for (const ValueId id : inputs) text += fmt::format("input {}\n", list({id}));
+  for (const State& state : states) {
+    text += fmt::format("{} {} = {}\n", plimsoll::graph::name_of(state.role),
+                        state.name, list({state.value}));
+  }
+  for (const Node& node : nodes) {
+    text += fmt::format("{} = {}({}) {{{}}} # {}\n", list(node.outputs),
+                        node.op->name, list(node.inputs),
+                        node.attrs.to_string(), node.name);
+  }
+  for (const Assign& assign : assigns) {
+    text += fmt::format("assign %{} <- %{}\n", assign.state.index,
+                        assign.value.index);
+  }
+  return text + fmt::format("output {}\n", list(outputs));
+}
+
+}  // namespace plimsoll::graph

@@ -1,0 +1,33 @@
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "graph/passes.h"
+#include "graph/passes/rewrite.h"
+
+namespace plimsoll::graph {
+
+Graph merge_common_subexpressions(const Graph& graph) {
+  Graph merged = graph;
+  std::unordered_map<std::string, std::size_t> seen;
+  std::vector<bool> keep(graph.nodes.size(), true);
+  for (std::size_t i = 0; i < merged.nodes.size(); ++i) {
+    const Node& node = merged.nodes[i];
+    std::string key =
+        fmt::format("{}({})", node.op->name, node.attrs.to_string());
+    for (const ValueId input : node.inputs) {
+      key += fmt::format(" {}", input.index);
+    }
+    const auto [first, is_new] = seen.emplace(std::move(key), i);
+    if (is_new) continue;
+    keep[i] = false;
+    const Node& earlier = merged.nodes[first->second];
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      replace_uses(merged, node.outputs[k], earlier.outputs[k]);
+    }
+  }
+  keep_nodes(merged, keep);
+  return merged;
+}
+
+}  // namespace plimsoll::graph
