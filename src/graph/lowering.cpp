@@ -92,6 +92,10 @@ class Lowering {
     for (const ValueId output : graph_.outputs) {
       last_reader_[root_of(output).pos()] = kForever;
     }
+    for (const Assign& assign : graph_.assigns) {
+      const ValueId root = root_of(assign.value);
+      if (root != assign.value) last_reader_[root.pos()] = kForever;
+    }
   }
 
   BufferId add_buffer(Buffer buffer) {

@@ -1,0 +1,13 @@
+// The ops that the graph layer emits by itself.
+#pragma once
+
+#include "graph/standard_ops.h"
+#include "ops/registry.h"
+
+namespace plimsoll::ops {
+
+inline graph::StandardOps standard_ops() {
+  return {find_op("add"), find_op("fused"), find_op("copy")};
+}
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,137 @@
+#include "runtime/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace plimsoll::runtime {
+
+using graph::BufferKind;
+using graph::Instruction;
+
+Result<std::unique_ptr<Program>> Program::prepare(
+    const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
+    ProgramMemory memory, const ops::KernelFactory& kernels) {
+  std::unique_ptr<Program> program(
+      new Program(lowered, plan, std::move(memory)));
+  for (const Instruction& step : lowered.instructions) {
+    const graph::KernelQuery query{step.op, step.input_types, step.output_types,
+                                   &step.attrs};
+    auto kernel = kernels.create(query, step.kernel);
+    if (!kernel) {
+      Error error = std::move(kernel).error();
+      error.message = step.name + ": " + error.message;
+      return error;
+    }
+    program->kernels_.push_back(*std::move(kernel));
+  }
+  program->fill_tables();
+  return program;
+}
+
+std::byte* Program::address(graph::BufferId id) const {
+  const graph::Buffer& buffer = lowered_.buffer(id);
+  switch (buffer.kind) {
+    case BufferKind::state: {
+      const auto job_state =
+          memory_.job_state[static_cast<std::size_t>(buffer.index)];
+      return memory_.arena +
+             memory_.layout->state_offsets[static_cast<std::size_t>(job_state)];
+    }
+    case BufferKind::transient:
+      return memory_.arena + memory_.layout->transient_offset +
+             plan_.buffer_offsets[id.pos()];
+    case BufferKind::input:
+      break;
+  }
+  return nullptr;  // bound before each run
+}
+
+void Program::fill_tables() {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  for (const Instruction& step : lowered_.instructions) {
+    inputs += step.inputs.size();
+    outputs += step.outputs.size();
+  }
+  input_table_.reserve(inputs);
+  output_table_.reserve(outputs);
+  for (const std::int32_t index : plan_.order) {
+    const auto position = static_cast<std::size_t>(index);
+    const Instruction& step = lowered_.instructions[position];
+    Launch launch;
+    launch.kernel = kernels_[position].get();
+    launch.instruction = index;
+    launch.inputs = input_table_.data() + input_table_.size();
+    launch.outputs = output_table_.data() + output_table_.size();
+    for (const graph::BufferId id : step.inputs) {
+      const graph::Buffer& buffer = lowered_.buffer(id);
+      if (buffer.kind == BufferKind::input) {
+        input_slots_.push_back({buffer.index, input_table_.size()});
+      }
+      input_table_.push_back(address(id));
+    }
+    for (const graph::BufferId id : step.outputs) {
+      output_table_.push_back(address(id));
+    }
+    if (plan_.scratch_offsets[position] >= 0) {
+      launch.scratch = memory_.arena + memory_.layout->transient_offset +
+                       plan_.scratch_offsets[position];
+    }
+    launches_.push_back(launch);
+  }
+}
+
+void Program::bind_input(int index, const void* data) noexcept {
+  for (const InputSlot& slot : input_slots_) {
+    if (slot.input == index) input_table_[slot.position] = data;
+  }
+}
+
+Status Program::run() {
+  for (const Launch& launch : launches_) {
+    if (!recorded_) record(launch);
+    const ops::LaunchArgs args{launch.inputs, launch.outputs, launch.scratch};
+    if (launch.kernel->launch(args) != ops::LaunchStatus::ok) {
+      const Instruction& step =
+          lowered_.instructions[static_cast<std::size_t>(launch.instruction)];
+      return Error{ErrorCode::device, fmt::format("{}: kernel {} failed",
+                                                  step.name, step.kernel.name)};
+    }
+  }
+  recorded_ = true;
+  return {};
+}
+
+void Program::record(const Launch& launch) noexcept {
+  const Instruction& step =
+      lowered_.instructions[static_cast<std::size_t>(launch.instruction)];
+  const std::byte* base = memory_.arena + memory_.layout->transient_offset;
+  const std::byte* end = memory_.arena + memory_.layout->bytes;
+  const auto note = [&](const void* start, std::int64_t bytes) {
+    const auto* first = static_cast<const std::byte*>(start);
+    if (first < base || first >= end) return;
+    recorded_height_bytes_ = std::max<std::int64_t>(
+        recorded_height_bytes_,
+        round_up(first + bytes - base, plan::kBufferAlignment));
+  };
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    note(launch.inputs[i], step.input_types[i].bytes());
+  }
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    note(launch.outputs[i], step.output_types[i].bytes());
+  }
+  if (launch.scratch) note(launch.scratch, step.kernel.scratch_bytes);
+}
+
+const void* Program::output(int index) const {
+  return address(lowered_.outputs[static_cast<std::size_t>(index)]);
+}
+
+const void* Program::state(int index) const {
+  return address(lowered_.states[static_cast<std::size_t>(index)]);
+}
+
+}  // namespace plimsoll::runtime
