@@ -87,9 +87,10 @@ std::string format_bytes(std::int64_t bytes) {
 }
 
 std::string format_exact_bytes(std::int64_t bytes) {
-  std::string digits = fmt::format("{}", bytes < 0 ? -bytes : bytes);
+  const auto wide = static_cast<std::uint64_t>(bytes);
+  std::string digits = fmt::format("{}", bytes < 0 ? 0 - wide : wide);
   for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), ",");
+    digits.insert(static_cast<std::size_t>(i), 1, ',');
   }
   return fmt::format("{}{} B", bytes < 0 ? "-" : "", digits);
 }

@@ -52,6 +52,7 @@ class Ledger {
   Result<LedgerEntry> charge(Holding holding);
 
   std::vector<Holding> snapshot() const;  // largest first
+  // The host's figures include pinned memory, as its limit does.
   std::int64_t held_bytes(Space space) const;
   std::int64_t peak_bytes(Space space) const;
   // Number of charges ever made: stands still once a job is running.

@@ -10,7 +10,9 @@ namespace plimsoll {
 
 class ComputeThreads {
  public:
-  explicit ComputeThreads(int threads);
+  // Caps the whole process at `threads`, plus what a pipeline arena beside
+  // this one asks for.
+  explicit ComputeThreads(int threads, int pipeline_threads = 0);
   ~ComputeThreads();
   ComputeThreads(const ComputeThreads&) = delete;
   ComputeThreads& operator=(const ComputeThreads&) = delete;

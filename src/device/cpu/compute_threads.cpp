@@ -1,0 +1,74 @@
+#include "device/cpu/compute_threads.h"
+
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace plimsoll {
+namespace {
+
+// How long warm_up waits for a thread that the system does not start.
+constexpr auto kWarmUpPatience = std::chrono::milliseconds(200);
+
+}  // namespace
+
+struct ComputeThreads::Impl {
+  Impl(int threads, int pipeline_threads)
+      : cap(tbb::global_control::max_allowed_parallelism,
+            static_cast<std::size_t>(threads + pipeline_threads)),
+        arena(threads, /*reserved_for_masters=*/1,
+              tbb::task_arena::priority::high),
+        size(threads) {
+    arena.initialize();
+  }
+
+  tbb::global_control cap;
+  tbb::task_arena arena;
+  int size;
+};
+
+ComputeThreads::ComputeThreads(int threads, int pipeline_threads)
+    : impl_(std::make_unique<Impl>(std::max(threads, 1),
+                                   std::max(pipeline_threads, 0))) {}
+
+ComputeThreads::~ComputeThreads() = default;
+
+int ComputeThreads::size() const { return impl_->size; }
+
+void ComputeThreads::enter(const std::function<void()>& work) {
+  impl_->arena.execute(work);
+}
+
+void ComputeThreads::for_chunks(std::int64_t chunks, void* context,
+                                Body body) noexcept {
+  if (chunks <= 1 || impl_->size == 1) {
+    for (std::int64_t i = 0; i < chunks; ++i) body(context, i);
+    return;
+  }
+  tbb::parallel_for(
+      std::int64_t{0}, chunks,
+      [context, body](std::int64_t i) { body(context, i); },
+      tbb::static_partitioner());
+}
+
+void ComputeThreads::warm_up() {
+  // Each task waits until all have met, so that no thread can take two.
+  std::atomic<int> arrived{0};
+  const auto deadline = std::chrono::steady_clock::now() + kWarmUpPatience;
+  auto meet = [&](std::int64_t) {
+    ++arrived;
+    while (arrived < impl_->size &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+  };
+  enter([&] { for_each_chunk(impl_->size, meet); });
+}
+
+}  // namespace plimsoll

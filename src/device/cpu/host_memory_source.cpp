@@ -1,0 +1,54 @@
+#include "device/cpu/host_memory_source.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace plimsoll {
+namespace {
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// Makes every page resident. Kernels before 5.14 do not know the advice:
+// there the pages are touched one by one.
+bool populate(void* start, std::size_t bytes, std::size_t page) {
+  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  auto* first = static_cast<volatile std::byte*>(start);
+  for (std::size_t at = 0; at < bytes; at += page) first[at] = std::byte{0};
+  return true;
+}
+
+}  // namespace
+
+HostMemorySource::HostMemorySource() : page_bytes_(sysconf(_SC_PAGESIZE)) {}
+
+void* HostMemorySource::map(std::int64_t bytes) noexcept {
+  if (bytes <= 0 || bytes % page_bytes_ != 0) return nullptr;
+  const auto size = static_cast<std::size_t>(bytes);
+  void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  // Before populating: a huge page at the edge would make more resident than
+  // was asked for. Kernels without huge pages refuse the advice, rightly.
+  madvise(start, size, MADV_NOHUGEPAGE);
+  if (!populate(start, size, static_cast<std::size_t>(page_bytes_))) {
+    munmap(start, size);
+    return nullptr;
+  }
+  const std::int64_t now = mapped_.fetch_add(bytes) + bytes;
+  std::int64_t peak = peak_.load();
+  while (peak < now && !peak_.compare_exchange_weak(peak, now)) {
+  }
+  return start;
+}
+
+void HostMemorySource::unmap(void* start, std::int64_t bytes) noexcept {
+  if (start == nullptr) return;
+  if (munmap(start, static_cast<std::size_t>(bytes)) == 0) mapped_ -= bytes;
+}
+
+}  // namespace plimsoll

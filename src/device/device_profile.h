@@ -1,0 +1,43 @@
+// What planning knows of a device: rates, grain, and what its runtime costs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+
+namespace plimsoll {
+
+struct DeviceProfile {
+  std::string name;             // "Intel(R) Xeon(R) ...", "H200"
+  std::string kind;             // "cpu", "cuda", "null"
+  std::string instruction_set;  // "avx512", "sm_90", ...
+  int threads = 1;
+  std::map<std::string, std::string> library_versions;
+
+  double f32_flops_per_second = 0;
+  double f64_flops_per_second = 0;
+  double bf16_flops_per_second = 0;
+  double memory_bytes_per_second = 0;
+  double copy_to_device_bytes_per_second = 0;
+  double copy_to_host_bytes_per_second = 0;
+
+  std::int64_t alignment_bytes = 64;      // of every buffer
+  std::int64_t granularity_bytes = 4096;  // of every mapping
+
+  std::int64_t runtime_floor_bytes = 0;  // the process before any job
+  std::int64_t kernel_bytes = 0;         // private memory of one kernel
+  std::int64_t allowance_bytes = 0;      // what calibration cannot know
+
+  // False: shipped or assumed. Plans made from it are upper bounds.
+  bool measured = false;
+
+  friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
+};
+
+std::string to_json(const DeviceProfile& profile);
+// Checks every type and range and names the key that is wrong.
+Result<DeviceProfile> device_profile_from_json(const std::string& text);
+
+}  // namespace plimsoll

@@ -1,0 +1,42 @@
+#include "device/null/null_memory_source.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace plimsoll {
+
+NullMemorySource::NullMemorySource(std::int64_t capacity_bytes,
+                                   std::int64_t granularity_bytes)
+    : capacity_(capacity_bytes), granularity_(granularity_bytes) {}
+
+void* NullMemorySource::map(std::int64_t bytes) noexcept {
+  if (bytes <= 0 || bytes % granularity_ != 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (bytes > capacity_ - mapped_) return nullptr;
+  void* start = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  mapped_ += bytes;
+  peak_ = std::max(peak_, mapped_);
+  return start;
+}
+
+void NullMemorySource::unmap(void* start, std::int64_t bytes) noexcept {
+  if (start == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (munmap(start, static_cast<std::size_t>(bytes)) == 0) mapped_ -= bytes;
+}
+
+std::int64_t NullMemorySource::mapped_bytes() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return mapped_;
+}
+
+std::int64_t NullMemorySource::peak_mapped_bytes() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+}  // namespace plimsoll
