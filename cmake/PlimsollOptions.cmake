@@ -1,5 +1,6 @@
 option(PLIMSOLL_TESTS "Build the tests" ON)
 option(PLIMSOLL_BENCHMARKS "Build the benchmarks" OFF)
+option(PLIMSOLL_WERROR "Treat warnings as errors" ON)
 set(PLIMSOLL_SANITIZE "" CACHE STRING
     "Sanitizers to build with: address,undefined or thread")
 
@@ -15,15 +16,23 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 find_program(PLIMSOLL_CCACHE ccache)
-if(PLIMSOLL_CCACHE)
+if(PLIMSOLL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PLIMSOLL_CCACHE})
 endif()
 
 # Contraction would make results depend on what the compiler fuses.
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion
                     -ffp-contract=off)
+if(PLIMSOLL_WERROR)
+  add_compile_options(-Werror)
+endif()
+
 if(PLIMSOLL_SANITIZE)
-  add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer
-                      -fno-sanitize-recover=all -g1)
+  # Line tables only, and no more optimisation than makes the tests bearable:
+  # both keep the build small.
+  add_compile_options(-O1 -g1 -fno-omit-frame-pointer
+                      -fsanitize=${PLIMSOLL_SANITIZE}
+                      -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
+  add_compile_definitions(PLIMSOLL_SANITIZED)
 endif()

@@ -1,23 +1,65 @@
+include(GNUInstallDirs)
+include(GoogleTest)
+
 # plimsoll_library(name SOURCES ... DEPENDS ... [PRIVATE_DEPENDS ...]):
-# one folder of the house, one static target `plimsoll_<name>`.
+# one folder of the house, one static target `plimsoll_<name>`, which the
+# installed package exports.
 function(plimsoll_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(plimsoll_${name} STATIC ${arg_SOURCES})
   target_include_directories(
-    plimsoll_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
-                            ${PROJECT_SOURCE_DIR}/include)
+    plimsoll_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+           $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(plimsoll_${name} PUBLIC cxx_std_20)
   target_link_libraries(plimsoll_${name} PUBLIC ${arg_DEPENDS}
                         PRIVATE ${arg_PRIVATE_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY PLIMSOLL_LIBRARIES plimsoll_${name})
 endfunction()
 
 # plimsoll_test(name SOURCES ... DEPENDS ... [LABELS ...]): one GoogleTest
-# program, each of its tests known to ctest by name.
-include(GoogleTest)
+# program, each of its tests known to ctest by name. Labels: `threads` (runs
+# under the thread sanitizer too), `slow` (not under sanitizers), `gpu`.
+add_custom_target(plimsoll_tests)
 function(plimsoll_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(PLIMSOLL_SANITIZE AND "slow" IN_LIST arg_LABELS)
+    return()
+  endif()
+  if(PLIMSOLL_SANITIZE STREQUAL "thread"
+     AND NOT "threads" IN_LIST arg_LABELS)
+    return()
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  gtest_discover_tests(${name} PROPERTIES LABELS "${arg_LABELS}"
-                       DISCOVERY_TIMEOUT 60)
+  add_dependencies(plimsoll_tests ${name})
+  # Found when ctest starts, with the sanitizers' options in its environment.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  if(arg_LABELS)
+    # gtest_discover_tests() loses all labels but the first.
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT [[
+if(@name@_TESTS)
+  set_tests_properties(${@name@_TESTS} PROPERTIES LABELS "@arg_LABELS@")
+endif()
+]])
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
+  endif()
+endfunction()
+
+# plimsoll_benchmark(name SOURCES ... DEPENDS ...): one Google Benchmark
+# program, which `make bench` builds and runs.
+if(PLIMSOLL_BENCHMARKS)
+  add_custom_target(plimsoll_benchmarks)
+endif()
+function(plimsoll_benchmark name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS}
+                                        benchmark::benchmark_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                           ${PROJECT_BINARY_DIR}/bench)
+  add_dependencies(plimsoll_benchmarks ${name})
 endfunction()

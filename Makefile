@@ -1,0 +1,64 @@
+# `make demo` and `make test` do everything on a fresh machine; see
+# CONTRIBUTING.md. scripts/bootstrap installs what is missing.
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+DESTDIR ?=
+CTEST_ARGS ?=
+BENCH_ARGS ?=
+
+export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
+CTEST = ctest -j $(JOBS) $(CTEST_ARGS)
+
+.PHONY: build demo test bench bench-peers format lint asan tsan install \
+        bootstrap clean help
+
+build: build/release/build.ninja
+	cmake --build --preset release --target plimsoll
+
+demo: build
+	scripts/demo
+
+test: build/release/build.ninja
+	cmake --build --preset release
+	$(CTEST) --preset release --output-junit tests.xml
+
+asan: build/asan/build.ninja
+	cmake --build --preset asan
+	$(CTEST) --preset asan --output-junit tests.xml
+
+tsan: build/tsan/build.ninja
+	cmake --build --preset tsan
+	scripts/without-aslr $(CTEST) --preset tsan --output-junit tests.xml
+
+bench: bootstrap
+	cmake --preset release -D PLIMSOLL_BENCHMARKS=ON
+	cmake --build --preset release --target plimsoll plimsoll_benchmarks
+	@for program in build/release/bench/*; do \
+	  echo "$$program"; "$$program" $(BENCH_ARGS) || exit 1; \
+	done
+
+bench-peers: build
+	scripts/bench-peers $(BENCH_ARGS)
+
+format: bootstrap
+	scripts/format
+
+lint: bootstrap
+	scripts/lint
+
+install: build/release/build.ninja
+	cmake --build --preset release
+	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+bootstrap:
+	@scripts/bootstrap
+
+# Ninja configures again by itself when a CMake file changes.
+build/%/build.ninja: | bootstrap
+	cmake --preset $*
+
+clean:
+	rm -rf build
+
+help:
+	@echo "demo test build bench bench-peers format lint asan tsan install clean"
