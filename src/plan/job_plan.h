@@ -33,7 +33,9 @@ struct JobNeeds {
   std::int64_t page_bytes = 4096;
 };
 
-// The arena, from its start: states, staging slots, pipeline, transient.
+// The arena, from its start: states (parameters, statistics, counters and
+// metrics, then the optimizer's; each group in the order of JobNeeds), staging
+// slots, pipeline, transient.
 struct ArenaLayout {
   std::vector<std::int64_t> state_offsets;  // by JobNeeds::states
   std::int64_t staging_offset = 0;
@@ -59,8 +61,14 @@ struct JobPlan {
   friend bool operator==(const JobPlan&, const JobPlan&) = default;
 };
 
-JobPlan lay_out(const JobNeeds& needs, std::vector<ProgramPlan> programs,
-                std::string fingerprint);
+// The accounts are those of the program with the greatest height. Padding
+// belongs to what it pads, except that bytes lost between transient buffers
+// and at the end of the last page count as scratch. `user` is a mapping of its
+// own, in whole pages. Sizes that are negative or pass 2^62 are errors that
+// name the part.
+Result<JobPlan> lay_out(const JobNeeds& needs,
+                        std::vector<ProgramPlan> programs,
+                        std::string fingerprint);
 
 // Plan files. Reading checks every type and range and names what is wrong.
 std::string to_json(const JobPlan& plan);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -9,11 +10,11 @@
 
 namespace plimsoll::plan {
 
-// Transient bytes by purpose at the moment when most are alive.
+// Transient bytes by purpose at the first moment when most are alive.
 struct TransientBytes {
-  std::int64_t activations = 0;
-  std::int64_t gradients = 0;
-  std::int64_t scratch = 0;
+  std::int64_t activations = 0;  // first written by the forward pass
+  std::int64_t gradients = 0;    // by the backward pass or the update
+  std::int64_t scratch = 0;      // of the kernel that is running
   std::int64_t total() const { return activations + gradients + scratch; }
   friend bool operator==(const TransientBytes&,
                          const TransientBytes&) = default;
@@ -35,9 +36,23 @@ struct ProgramPlan {
 
 inline constexpr std::int64_t kBufferAlignment = 64;
 
+struct PlanOptions {
+  // Where the planner's own tables live; null: the default resource. When it
+  // runs dry (std::bad_alloc) the answer is an over_budget error.
+  std::pmr::memory_resource* memory = nullptr;
+};
+
 // Chooses the order with the least peak among the candidates it tries, then
-// the offsets.
+// the offsets. A buffer lives from its first writer to its last reader or
+// writer, an output to the end, scratch while its instruction runs. Buffers
+// that take no bytes, or that nothing touches, get offset 0.
 Result<ProgramPlan> plan_program(const graph::LoweredGraph& program,
-                                 std::string name);
+                                 std::string name,
+                                 const PlanOptions& options = {});
+
+// Transient bytes alive (aligned, with scratch) while each position of the
+// order runs; the plan must belong to the program.
+std::vector<std::int64_t> memory_timeline(const graph::LoweredGraph& program,
+                                          const ProgramPlan& plan);
 
 }  // namespace plimsoll::plan
