@@ -1,0 +1,219 @@
+#include "train/fit.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace plimsoll::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class FitLoop {
+ public:
+  FitLoop(const JobSpec& job, RunningJob& running, const JobData& data,
+          Machine& machine, std::int64_t host_budget_bytes, History start,
+          const FitHooks& hooks)
+      : job_(job),
+        running_(running),
+        data_(data),
+        machine_(machine),
+        hooks_(hooks) {
+    record_.history = std::move(start);
+    progress_.epochs = job.train.epochs;
+    progress_.host_budget_bytes = host_budget_bytes;
+    progress_.steps =
+        (data.train->examples() + job.train.batch - 1) / job.train.batch;
+    for (const std::string& metric : job.train.metrics) {
+      progress_.metrics.emplace_back(metric, 0.0);
+      metric_states_.push_back(metric_sum(metric));
+    }
+    record_.anonymous_bytes_by_epoch.reserve(
+        static_cast<std::size_t>(job.train.epochs));
+  }
+
+  Result<FitRecord> run() {
+    PLIMSOLL_ASSIGN(memory_, ProcessMemoryReader::open_self());
+    start_ = Clock::now();
+    while (record_.history.epoch < job_.train.epochs && !record_.stopped) {
+      PLIMSOLL_RETURN_IF_ERROR(train_epoch());
+      if (record_.stopped) break;
+      PLIMSOLL_RETURN_IF_ERROR(finish_epoch());
+    }
+    record_.seconds = seconds_since(start_);
+    sample_memory();
+    record_.charges_after_first_step =
+        first_step_done_ ? machine_.ledger().charges() - charges_at_first_ : 0;
+    return std::move(record_);
+  }
+
+ private:
+  Status train_epoch() {
+    History& history = record_.history;
+    progress_.epoch = history.epoch + 1;
+    progress_.epoch_end = false;
+    progress_.validation_loss.reset();
+    if (history.position == 0) running_.clear_metrics();
+    PLIMSOLL_RETURN_IF_ERROR(
+        running_.train_feeder().start_epoch(history.epoch, history.position));
+    while (true) {
+      if (hooks_.stop && hooks_.stop->load(std::memory_order_relaxed)) {
+        record_.stopped = true;
+        record_.seconds = seconds_since(start_);
+        if (hooks_.on_epoch) return hooks_.on_epoch(record_, progress_);
+        return {};
+      }
+      auto batch = running_.train_feeder().next();
+      if (!batch) return std::move(batch).error();
+      if (batch->examples == 0) return {};
+      PLIMSOLL_RETURN_IF_ERROR(running_.train_step(*batch));
+      running_.train_feeder().release(batch->slot);
+      history.position += batch->examples;
+      ++history.steps;
+      count_step(batch->examples);
+    }
+  }
+
+  void count_step(std::int64_t examples) {
+    const auto now = Clock::now();
+    if (!first_step_done_) {
+      first_step_done_ = true;
+      timed_from_ = now;
+      last_report_ = now;
+      charges_at_first_ = machine_.ledger().charges();
+      return;
+    }
+    record_.timed_examples += examples;
+    paused_before_ = now;
+    if (now - last_report_ < std::chrono::milliseconds(100)) return;
+    last_report_ = now;
+    sample_memory();
+    if (!hooks_.on_progress) return;
+    update_progress();
+    hooks_.on_progress(progress_);
+  }
+
+  void update_progress() {
+    const History& history = record_.history;
+    const auto seen =
+        static_cast<double>(std::max<std::int64_t>(history.position, 1));
+    progress_.step =
+        (history.position + job_.train.batch - 1) / job_.train.batch;
+    progress_.loss = running_.metric(kLossSum) / seen;
+    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
+      progress_.metrics[i].second = running_.metric(metric_states_[i]) / seen;
+    }
+    const double timed =
+        record_.timed_seconds +
+        std::chrono::duration<double>(paused_before_ - timed_from_).count();
+    progress_.examples_per_second =
+        timed > 0 ? static_cast<double>(record_.timed_examples) / timed : 0;
+    const auto left = static_cast<double>((job_.train.epochs - history.epoch) *
+                                              data_.train->examples() -
+                                          history.position);
+    progress_.eta_seconds = progress_.examples_per_second > 0
+                                ? left / progress_.examples_per_second
+                                : 0;
+  }
+
+  void sample_memory() {
+    ProcessStatus status;
+    if (!memory_.read(status)) return;
+    progress_.host_bytes = status.resident_bytes();
+    record_.rss_peak_bytes =
+        std::max({record_.rss_peak_bytes, status.peak_rss_bytes,
+                  status.resident_bytes()});
+  }
+
+  // The clock of examples per second stands still between epochs.
+  void pause_clock() {
+    if (!first_step_done_) return;
+    record_.timed_seconds +=
+        std::chrono::duration<double>(Clock::now() - timed_from_).count();
+  }
+
+  Status finish_epoch() {
+    pause_clock();
+    paused_before_ = timed_from_;
+    update_progress();
+    History& history = record_.history;
+    history.loss_by_epoch.push_back(progress_.loss);
+    for (const auto& [name, value] : progress_.metrics) {
+      history.metrics[name].push_back(value);
+    }
+    if (running_.validation_feeder()) PLIMSOLL_RETURN_IF_ERROR(evaluate());
+    ++history.epoch;
+    history.position = 0;
+    sample_memory();
+    ProcessMemory memory;
+    if (memory_.read(memory)) {
+      record_.anonymous_bytes_by_epoch.push_back(memory.anonymous_bytes);
+    }
+    record_.seconds = seconds_since(start_);
+    progress_.epoch_end = true;
+    if (hooks_.on_progress) hooks_.on_progress(progress_);
+    if (hooks_.on_epoch) {
+      PLIMSOLL_RETURN_IF_ERROR(hooks_.on_epoch(record_, progress_));
+    }
+    timed_from_ = Clock::now();
+    paused_before_ = timed_from_;
+    return {};
+  }
+
+  Status evaluate() {
+    running_.clear_metrics();
+    data::BatchFeeder& feeder = *running_.validation_feeder();
+    PLIMSOLL_RETURN_IF_ERROR(feeder.start_epoch(0, 0));
+    while (true) {
+      auto batch = feeder.next();
+      if (!batch) return std::move(batch).error();
+      if (batch->examples == 0) break;
+      PLIMSOLL_RETURN_IF_ERROR(running_.evaluate_step(*batch));
+      feeder.release(batch->slot);
+    }
+    const auto count = static_cast<double>(data_.validation->examples());
+    progress_.validation_loss = running_.metric(kLossSum) / count;
+    record_.history.metrics["val_loss"].push_back(*progress_.validation_loss);
+    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
+      record_.history.metrics["val_" + job_.train.metrics[i]].push_back(
+          running_.metric(metric_states_[i]) / count);
+    }
+    return {};
+  }
+
+  const JobSpec& job_;
+  RunningJob& running_;
+  const JobData& data_;
+  Machine& machine_;
+  const FitHooks& hooks_;
+  FitRecord record_;
+  Progress progress_;
+  std::vector<std::string> metric_states_;
+  ProcessMemoryReader memory_;
+  Clock::time_point start_;
+  Clock::time_point timed_from_;
+  Clock::time_point paused_before_;  // the last counted step
+  Clock::time_point last_report_;
+  bool first_step_done_ = false;
+  std::int64_t charges_at_first_ = 0;
+};
+
+}  // namespace
+
+Result<FitRecord> fit(const JobSpec& job, RunningJob& running,
+                      const JobData& data, Machine& machine,
+                      std::int64_t host_budget_bytes, History start,
+                      const FitHooks& hooks) {
+  Result<FitRecord> record = Error{};
+  machine.threads().enter([&] {
+    record = FitLoop(job, running, data, machine, host_budget_bytes,
+                     std::move(start), hooks)
+                 .run();
+  });
+  return record;
+}
+
+}  // namespace plimsoll::train

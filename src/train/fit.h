@@ -1,0 +1,39 @@
+// The training loop over a running job.
+#pragma once
+
+#include <vector>
+
+#include "device/cpu/process_memory.h"
+#include "train/history.h"
+#include "train/running_job.h"
+#include "train/trainer.h"
+
+namespace plimsoll::train {
+
+struct FitRecord {
+  History history;
+  bool stopped = false;
+  double seconds = 0;               // of the loop
+  std::int64_t timed_examples = 0;  // after the first step
+  double timed_seconds = 0;         // after the first step
+  std::vector<std::int64_t> anonymous_bytes_by_epoch;
+  std::int64_t rss_peak_bytes = 0;  // the larger of VmHWM and our samples
+  std::int64_t charges_after_first_step = 0;
+};
+
+struct FitHooks {
+  // Called at most every tenth of a second, and at each epoch's end.
+  std::function<void(const Progress&)> on_progress;
+  // Called at each epoch's end and when stopped; writes checkpoints and logs.
+  std::function<Status(const FitRecord&, const Progress&)> on_epoch;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// Trains from `start` to the job's last epoch. Between hooks the loop makes no
+// ledger allocation and calls no malloc.
+Result<FitRecord> fit(const JobSpec& job, RunningJob& running,
+                      const JobData& data, Machine& machine,
+                      std::int64_t host_budget_bytes, History start,
+                      const FitHooks& hooks);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,64 @@
+#include "train/history.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace plimsoll::train {
+namespace {
+
+// JSON has no NaN: a diverged loss is written as null and read back as NaN.
+nlohmann::json numbers(const std::vector<double>& values) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const double value : values) {
+    list.push_back(std::isfinite(value) ? nlohmann::json(value)
+                                        : nlohmann::json());
+  }
+  return list;
+}
+
+std::vector<double> read_numbers(const nlohmann::json& list) {
+  std::vector<double> values;
+  for (const auto& item : list) {
+    values.push_back(item.is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                    : item.get<double>());
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string to_json(const History& history) {
+  nlohmann::json json = {{"epoch", history.epoch},
+                         {"position", history.position},
+                         {"steps", history.steps},
+                         {"loss_by_epoch", numbers(history.loss_by_epoch)}};
+  json["metrics"] = nlohmann::json::object();
+  for (const auto& [name, values] : history.metrics) {
+    json["metrics"][name] = numbers(values);
+  }
+  return json.dump();
+}
+
+Result<History> history_from_json(const std::string& text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    History history;
+    history.epoch = json.at("epoch").get<std::int64_t>();
+    history.position = json.at("position").get<std::int64_t>();
+    history.steps = json.at("steps").get<std::int64_t>();
+    history.loss_by_epoch = read_numbers(json.at("loss_by_epoch"));
+    for (const auto& [name, values] : json.at("metrics").items()) {
+      history.metrics[name] = read_numbers(values);
+    }
+    if (history.epoch < 0 || history.position < 0 || history.steps < 0) {
+      return Error{ErrorCode::bad_input, "training position: below zero"};
+    }
+    return history;
+  } catch (const nlohmann::json::exception& failure) {
+    return Error{ErrorCode::bad_input,
+                 std::string("training position: ") + failure.what()};
+  }
+}
+
+}  // namespace plimsoll::train

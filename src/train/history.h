@@ -1,0 +1,26 @@
+// What training has reached, epoch by epoch: goes into the summary and, as
+// JSON, into checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::train {
+
+struct History {
+  std::int64_t epoch = 0;     // finished epochs
+  std::int64_t position = 0;  // examples of the running epoch already trained
+  std::int64_t steps = 0;
+  std::vector<double> loss_by_epoch;
+  std::map<std::string, std::vector<double>> metrics;  // by name, by epoch
+  friend bool operator==(const History&, const History&) = default;
+};
+
+std::string to_json(const History& history);
+Result<History> history_from_json(const std::string& text);
+
+}  // namespace plimsoll::train

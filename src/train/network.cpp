@@ -1,0 +1,188 @@
+#include "train/network.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "ops/elementwise/elementwise.h"
+#include "ops/matmul/matmul.h"
+#include "ops/movement/movement.h"
+#include "ops/random/random.h"
+#include "ops/softmax/softmax.h"
+
+namespace plimsoll::train {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+class NetworkBuilder {
+ public:
+  NetworkBuilder(Builder& builder, const NetworkOptions& options, ValueId input)
+      : builder_(builder), options_(options), value_(input) {
+    network_.logits = input;
+  }
+
+  Status add(const LayerSpec& layer, const std::string& name, int position) {
+    builder_.set_scope(name);
+    layer_ = &layer;
+    name_ = name;
+    if (layer.type == "dense") return add_dense(layer);
+    if (layer.type == "activation") return activate(layer.activation);
+    if (layer.type == "dropout") {
+      if (options_.training && layer.rate > 0) {
+        value_ = ops::dropout(builder_, value_, options_.random_step,
+                              layer.rate, options_.seed, position);
+        forget_logits();
+      }
+      return {};
+    }
+    if (layer.type == "flatten") return add_flatten();
+    return wrong(
+        fmt::format("unknown layer type `{}`: known are dense, "
+                    "activation, dropout, flatten",
+                    layer.type));
+  }
+
+  Network finish() {
+    network_.output = value_;
+    return std::move(network_);
+  }
+
+ private:
+  Error wrong(const std::string& what) const {
+    const std::string where =
+        layer_->where.empty() ? name_ : layer_->where + " (" + name_ + ")";
+    return {ErrorCode::bad_input, where + ": " + what};
+  }
+
+  const Shape& shape() const { return builder_.type(value_).shape; }
+
+  void forget_logits() {
+    network_.logits = value_;
+    network_.last_activation = "linear";
+  }
+
+  ValueId add_parameter(const std::string& suffix, Shape shape,
+                        const std::string& initializer, std::int64_t fan_in,
+                        std::int64_t fan_out) {
+    const std::string name = name_ + "/" + suffix;
+    const ValueId value =
+        builder_.state(name, graph::Role::parameter,
+                       {builder_.type(value_).dtype, std::move(shape)});
+    network_.parameters.push_back({name, value, initializer, fan_in, fan_out});
+    return value;
+  }
+
+  Status add_dense(const LayerSpec& layer) {
+    if (shape().rank() < 2) {
+      return wrong(
+          fmt::format("dense needs an input of shape [B, ..., n], "
+                      "not {}",
+                      shape().to_string()));
+    }
+    if (layer.units < 1) {
+      return wrong(
+          fmt::format("dense needs units of at least 1, not {}", layer.units));
+    }
+    const std::int64_t width = shape().extent(-1);
+    const ValueId kernel =
+        add_parameter("kernel", {width, layer.units}, layer.kernel_initializer,
+                      width, layer.units);
+    value_ = ops::matmul(builder_, value_, kernel);
+    if (layer.use_bias) {
+      const ValueId bias =
+          add_parameter("bias", {layer.units}, layer.bias_initializer,
+                        layer.units, layer.units);
+      value_ = ops::add(builder_, value_, bias);
+    }
+    return activate(layer.activation);
+  }
+
+  Status add_flatten() {
+    std::int64_t width = 1;
+    for (int i = 1; i < shape().rank(); ++i) width *= shape().extent(i);
+    value_ = ops::reshape(builder_, value_, Shape{shape()[0], width});
+    forget_logits();
+    return {};
+  }
+
+  Status activate(const std::string& name) {
+    forget_logits();
+    if (name.empty() || name == "linear") return {};
+    if (name == "relu") {
+      value_ = ops::relu(builder_, value_);
+    } else if (name == "leaky_relu") {
+      value_ = ops::leaky_relu(builder_, value_, layer_->negative_slope);
+    } else if (name == "sigmoid") {
+      value_ = ops::sigmoid(builder_, value_);
+    } else if (name == "tanh") {
+      value_ = ops::tanh(builder_, value_);
+    } else if (name == "gelu") {
+      value_ = ops::gelu(builder_, value_);
+    } else if (name == "softmax") {
+      value_ = ops::softmax(builder_, value_);
+    } else {
+      return wrong(
+          fmt::format("unknown activation `{}`: known are linear, "
+                      "relu, leaky_relu, sigmoid, tanh, gelu, "
+                      "softmax",
+                      name));
+    }
+    network_.last_activation = name;
+    if (name != "sigmoid" && name != "softmax") network_.logits = value_;
+    return {};
+  }
+
+  Builder& builder_;
+  const NetworkOptions& options_;
+  ValueId value_;
+  Network network_;
+  const LayerSpec* layer_ = nullptr;
+  std::string name_;
+};
+
+}  // namespace
+
+std::vector<std::string> layer_names(const ModelSpec& model) {
+  std::map<std::string, int> counts;
+  std::vector<std::string> names;
+  for (const LayerSpec& layer : model.layers) {
+    const int count = ++counts[layer.type];
+    names.push_back(layer.name.empty() ? fmt::format("{}_{}", layer.type, count)
+                                       : layer.name);
+  }
+  return names;
+}
+
+bool uses_dropout(const ModelSpec& model) {
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.type == "dropout" && layer.rate > 0) return true;
+  }
+  return false;
+}
+
+Result<Network> build_network(Builder& builder, const ModelSpec& model,
+                              ValueId input, const NetworkOptions& options) {
+  if (model.layers.empty()) {
+    return Error{ErrorCode::bad_input,
+                 "model.layers: a model needs at least "
+                 "one layer"};
+  }
+  NetworkBuilder network(builder, options, input);
+  const auto names = layer_names(model);
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        network.add(model.layers[i], names[i], static_cast<int>(i)));
+    if (!builder.ok()) {
+      Error error = builder.status().error();
+      if (!model.layers[i].where.empty()) {
+        error.message = model.layers[i].where + ": " + error.message;
+      }
+      return error;
+    }
+  }
+  return network.finish();
+}
+
+}  // namespace plimsoll::train

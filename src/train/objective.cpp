@@ -1,0 +1,147 @@
+#include "train/objective.h"
+
+#include <fmt/format.h>
+
+#include "ops/loss/loss.h"
+
+namespace plimsoll::train {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+bool is_sparse(const std::string& name) {
+  return name.starts_with("sparse_categorical");
+}
+
+// Axes after the batch.
+Shape example_shape(const Shape& shape) {
+  return Shape(std::vector<Dim>(shape.dims().begin() + 1, shape.dims().end()));
+}
+
+std::string resolve_accuracy(const std::string& loss, const Network& network,
+                             const Builder& builder) {
+  if (is_sparse(loss)) return "sparse_categorical_accuracy";
+  const Shape& output = builder.type(network.output).shape;
+  if (loss == "binary_crossentropy" || output.extent(-1) == 1) {
+    return "binary_accuracy";
+  }
+  return "categorical_accuracy";
+}
+
+}  // namespace
+
+Result<LabelType> label_type(const std::string& loss, const Shape& output,
+                             DType precision, const Shape& stored_label) {
+  const Shape wanted = example_shape(output);
+  if (is_sparse(loss)) {
+    const Shape rows(
+        std::vector<Dim>(output.dims().begin(), output.dims().end() - 1));
+    if (stored_label.same_elements(example_shape(rows))) {
+      return LabelType{DType::i32, rows};
+    }
+    return Error{
+        ErrorCode::bad_input,
+        fmt::format("loss {} over outputs {} takes class indices of "
+                    "shape {} for each example, but the labels have "
+                    "shape {}",
+                    loss, output.to_string(), example_shape(rows).to_string(),
+                    stored_label.to_string())};
+  }
+  const bool scalar_for_one = stored_label.rank() == 0 && wanted == Shape{1};
+  const bool one_for_scalar = stored_label == Shape{1} && wanted.rank() == 0;
+  if (stored_label == wanted || scalar_for_one || one_for_scalar) {
+    return LabelType{precision, output};
+  }
+  return Error{
+      ErrorCode::bad_input,
+      fmt::format("labels of shape {} do not fit the model's output of shape "
+                  "{} for each example (loss {})",
+                  stored_label.to_string(), wanted.to_string(), loss)};
+}
+
+Result<ValueId> example_losses(Builder& builder, const std::string& loss,
+                               const Network& network, ValueId labels) {
+  builder.set_scope("loss");
+  if (loss == "binary_crossentropy") {
+    return network.last_activation == "sigmoid"
+               ? ops::binary_cross_entropy_logits(builder, network.logits,
+                                                  labels)
+               : ops::binary_cross_entropy(builder, network.output, labels);
+  }
+  if (loss == "mean_squared_error") {
+    return ops::mean_squared_error(builder, network.output, labels);
+  }
+  if (loss == "mean_absolute_error") {
+    return ops::mean_absolute_error(builder, network.output, labels);
+  }
+  if (loss == "categorical_crossentropy") {
+    return ops::softmax_cross_entropy(builder, network.logits, labels);
+  }
+  if (loss == "sparse_categorical_crossentropy") {
+    return ops::sparse_softmax_cross_entropy(builder, network.logits, labels);
+  }
+  return Error{ErrorCode::bad_input,
+               fmt::format("unknown loss `{}`: known are binary_crossentropy, "
+                           "mean_squared_error, mean_absolute_error, "
+                           "categorical_crossentropy, "
+                           "sparse_categorical_crossentropy",
+                           loss)};
+}
+
+Result<ValueId> example_metric(Builder& builder, const std::string& metric,
+                               const std::string& loss, const Network& network,
+                               ValueId labels) {
+  const std::string name =
+      metric == "accuracy" ? resolve_accuracy(loss, network, builder) : metric;
+  builder.set_scope(metric);
+  if (is_sparse(name) != is_sparse(loss)) {
+    if (name != "mean_squared_error" && name != "mean_absolute_error") {
+      return Error{ErrorCode::bad_input,
+                   fmt::format("metric {} does not fit the labels that loss "
+                               "{} takes",
+                               metric, loss)};
+    }
+  }
+  if (name == "binary_accuracy") {
+    return network.last_activation == "sigmoid"
+               ? ops::binary_accuracy_logits(builder, network.logits, labels)
+               : ops::binary_accuracy(builder, network.output, labels);
+  }
+  if (name == "categorical_accuracy") {
+    return ops::categorical_accuracy(builder, network.logits, labels);
+  }
+  if (name == "sparse_categorical_accuracy") {
+    return ops::sparse_categorical_accuracy(builder, network.logits, labels);
+  }
+  if (is_sparse(loss)) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("metric {} needs dense labels, but loss {} takes "
+                             "class indices",
+                             metric, loss)};
+  }
+  if (name == "mean_squared_error") {
+    return ops::mean_squared_error(builder, network.output, labels);
+  }
+  if (name == "mean_absolute_error") {
+    return ops::mean_absolute_error(builder, network.output, labels);
+  }
+  return Error{ErrorCode::bad_input,
+               fmt::format("unknown metric `{}`: known are accuracy, "
+                           "binary_accuracy, categorical_accuracy, "
+                           "sparse_categorical_accuracy, mean_squared_error, "
+                           "mean_absolute_error",
+                           metric)};
+}
+
+std::string note_on_loss(const std::string& loss, const Network& network) {
+  const bool categorical = loss == "categorical_crossentropy" ||
+                           loss == "sparse_categorical_crossentropy";
+  if (!categorical || network.last_activation == "softmax") return "";
+  return fmt::format(
+      "loss {}: the model does not end in softmax, so its "
+      "outputs are taken as logits",
+      loss);
+}
+
+}  // namespace plimsoll::train

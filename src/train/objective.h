@@ -1,0 +1,41 @@
+// Losses and metrics by their Keras names, over a network's output.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/builder.h"
+#include "train/network.h"
+
+namespace plimsoll::train {
+
+// How labels enter the graph, given what one example's label looks like.
+struct LabelType {
+  DType dtype = DType::f32;
+  Shape shape;  // with the batch dimension
+};
+
+// Labels of shape () against outputs of shape (1,) are taken as Keras does;
+// anything else that does not fit is an error with both shapes.
+Result<LabelType> label_type(const std::string& loss, const Shape& output,
+                             DType precision, const Shape& stored_label);
+
+// The loss of each example, shape [B].
+Result<graph::ValueId> example_losses(graph::Builder& builder,
+                                      const std::string& loss,
+                                      const Network& network,
+                                      graph::ValueId labels);
+
+// A metric's value for each example, shape [B]. "accuracy" means the one that
+// fits the loss, as in Keras.
+Result<graph::ValueId> example_metric(graph::Builder& builder,
+                                      const std::string& metric,
+                                      const std::string& loss,
+                                      const Network& network,
+                                      graph::ValueId labels);
+
+// What the choice of loss implies that a user may not expect, or empty.
+std::string note_on_loss(const std::string& loss, const Network& network);
+
+}  // namespace plimsoll::train

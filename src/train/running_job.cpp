@@ -1,0 +1,204 @@
+#include "train/running_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/resident_source.h"
+#include "train/initial_state.h"
+
+namespace plimsoll::train {
+
+Result<std::unique_ptr<RunningJob>> RunningJob::open(const JobSpec& job,
+                                                     const PlannedJob& planned,
+                                                     JobData& data,
+                                                     Machine& machine) {
+  std::unique_ptr<RunningJob> running(new RunningJob(job, planned, machine));
+  PLIMSOLL_RETURN_IF_ERROR(running->load_resident(data));
+  PLIMSOLL_RETURN_IF_ERROR(running->commit());
+  Status made;
+  machine.threads().enter([&] { made = running->make_programs(); });
+  PLIMSOLL_RETURN_IF_ERROR(made);
+  PLIMSOLL_RETURN_IF_ERROR(running->make_feeders(data));
+  machine.threads().enter([&] { made = running->run_each_once(data); });
+  PLIMSOLL_RETURN_IF_ERROR(made);
+  running->set_initial_state();
+  return running;
+}
+
+RunningJob::~RunningJob() = default;
+
+Status RunningJob::load_resident(JobData& data) {
+  if (!data.resident) return {};
+  const auto load = [&](std::unique_ptr<data::Source>& source) -> Status {
+    if (!source) return {};
+    PLIMSOLL_ASSIGN(source, data::ResidentSource::load(*source, machine_.host(),
+                                                       machine_.ledger()));
+    return {};
+  };
+  PLIMSOLL_RETURN_IF_ERROR(load(data.train));
+  return load(data.validation);
+}
+
+Status RunningJob::commit() {
+  const auto& accounts = planned_.plan.host.accounts;
+  const auto bytes_of = [&](Purpose purpose) {
+    return accounts[static_cast<std::size_t>(purpose)];
+  };
+  PLIMSOLL_ASSIGN(runtime_entry_, machine_.ledger().charge(
+                                      {"process", Purpose::runtime, Space::host,
+                                       bytes_of(Purpose::runtime)}));
+  std::vector<Holding> holdings;
+  for (int i = 0; i < kPurposes; ++i) {
+    const auto purpose = static_cast<Purpose>(i);
+    if (purpose == Purpose::runtime || purpose == Purpose::user) continue;
+    if (bytes_of(purpose) == 0) continue;
+    holdings.push_back({"job", purpose, Space::host, bytes_of(purpose)});
+  }
+  PLIMSOLL_ASSIGN(arena_,
+                  Arena::commit(machine_.host(), machine_.ledger(), holdings));
+  return {};
+}
+
+Status RunningJob::make_programs() {
+  for (std::size_t i = 0; i < planned_.programs.size(); ++i) {
+    const PlannedProgram& program = planned_.programs[i];
+    PLIMSOLL_ASSIGN(
+        auto made, runtime::Program::prepare(
+                       program.lowered, planned_.plan.programs[i],
+                       {arena_.data(), &planned_.plan.arena, program.job_state},
+                       machine_.kernels()));
+    programs_.push_back(std::move(made));
+  }
+  train_ = planned_.find_program("train");
+  train_tail_ = planned_.find_program("train-tail");
+  evaluate_ = planned_.find_program("evaluate");
+  evaluate_tail_ = planned_.find_program("evaluate-tail");
+  return {};
+}
+
+Status RunningJob::make_feeders(const JobData& data) {
+  std::byte* start = arena_.data() + planned_.plan.arena.staging_offset;
+  const auto memory_of = [&](const data::FeederLayout& layout) {
+    return std::span<std::byte>(start,
+                                static_cast<std::size_t>(layout.total_bytes));
+  };
+  PLIMSOLL_ASSIGN(train_feeder_,
+                  data::BatchFeeder::create(*data.train, planned_.feeding,
+                                            planned_.train_feed,
+                                            memory_of(planned_.train_feed)));
+  if (!data.validation) return {};
+  data::FeederOptions options = planned_.feeding;
+  options.shuffle = false;
+  PLIMSOLL_ASSIGN(validation_feeder_,
+                  data::BatchFeeder::create(
+                      *data.validation, options, planned_.validation_feed,
+                      memory_of(planned_.validation_feed)));
+  return {};
+}
+
+// On zeroed memory: what is computed does not matter, that every kernel has
+// faulted in its code and private memory does.
+Status RunningJob::run_each_once(const JobData& data) {
+  machine_.threads().warm_up();
+  const std::byte* slot = arena_.data() + planned_.plan.arena.staging_offset;
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    const bool training =
+        static_cast<int>(i) == train_ || static_cast<int>(i) == train_tail_;
+    const data::FeederLayout& feed =
+        training ? planned_.train_feed : planned_.validation_feed;
+    const data::Source& source = training ? *data.train : *data.validation;
+    programs_[i]->bind_input(
+        0, feed.borrow_features
+               ? source.borrow_features(0, planned_.feeding.features_as)
+               : slot + feed.features_offset);
+    programs_[i]->bind_input(
+        1, feed.borrow_labels
+               ? source.borrow_labels(0, planned_.feeding.labels_as)
+               : slot + feed.labels_offset);
+    PLIMSOLL_RETURN_IF_ERROR(programs_[i]->run());
+  }
+  return {};
+}
+
+void RunningJob::set_initial_state() {
+  std::memset(arena_.data(), 0,
+              static_cast<std::size_t>(planned_.plan.arena.staging_offset));
+  for (std::size_t i = 0; i < planned_.graphs.parameters.size(); ++i) {
+    const Parameter& parameter = planned_.graphs.parameters[i];
+    initialize(parameter, job_.train.precision, job_.train.seed,
+               static_cast<int>(i), state(parameter.name));
+  }
+  set_scalar(state(kLearningRate), job_.train.precision,
+             job_.train.optimizer.learning_rate);
+  examples_set_ = -1;
+}
+
+Status RunningJob::train_step(const data::Batch& batch) {
+  if (batch.examples != examples_set_) {
+    set_scalar(state(kInverseExamples), job_.train.precision,
+               1.0 / static_cast<double>(batch.examples));
+    examples_set_ = batch.examples;
+  }
+  return step(train_, train_tail_, batch);
+}
+
+Status RunningJob::evaluate_step(const data::Batch& batch) {
+  return step(evaluate_, evaluate_tail_, batch);
+}
+
+Status RunningJob::step(int full, int tail, const data::Batch& batch) {
+  const int index = batch.examples == job_.train.batch ? full : tail;
+  if (index < 0 ||
+      planned_.plan.programs[static_cast<std::size_t>(index)].batch !=
+          batch.examples) {
+    return Error{ErrorCode::internal,
+                 fmt::format("no program was planned for a batch of {}",
+                             batch.examples)};
+  }
+  runtime::Program& program = *programs_[static_cast<std::size_t>(index)];
+  program.bind_input(0, batch.features);
+  program.bind_input(1, batch.labels);
+  return program.run();
+}
+
+std::span<std::byte> RunningJob::state_at(std::size_t index) {
+  return {arena_.data() + planned_.plan.arena.state_offsets[index],
+          static_cast<std::size_t>(planned_.needs.states[index].type.bytes())};
+}
+
+std::span<std::byte> RunningJob::state(std::string_view name) {
+  const auto& states = planned_.needs.states;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i].name == name) return state_at(i);
+  }
+  return {};
+}
+
+double RunningJob::metric(std::string_view name) {
+  double sum = 0;
+  const auto bytes = state(name);
+  if (bytes.size() == sizeof(sum)) {
+    std::memcpy(&sum, bytes.data(), sizeof(sum));
+  }
+  return sum;
+}
+
+void RunningJob::clear_metrics() {
+  for (std::size_t i = 0; i < planned_.needs.states.size(); ++i) {
+    if (planned_.needs.states[i].role != graph::Role::metric) continue;
+    const auto bytes = state_at(i);
+    std::memset(bytes.data(), 0, bytes.size());
+  }
+}
+
+std::int64_t RunningJob::recorded_height_bytes() const {
+  std::int64_t height = 0;
+  for (const auto& program : programs_) {
+    height = std::max(height, program->recorded_height_bytes());
+  }
+  return height;
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,171 @@
+#include "train/step_graphs.h"
+
+#include <fmt/format.h>
+
+#include "graph/autodiff.h"
+#include "graph/passes.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/reduction/reduction.h"
+#include "ops/standard_ops.h"
+#include "ops/update/update.h"
+#include "train/optimizer.h"
+
+namespace plimsoll::train {
+namespace {
+
+using graph::Builder;
+using graph::Role;
+using graph::TensorType;
+using graph::ValueId;
+
+class GraphMaker {
+ public:
+  GraphMaker(const ModelSpec& model, const TrainSpec& train,
+             const Shape& stored_label)
+      : model_(model), train_(train), stored_label_(stored_label) {}
+
+  Result<StepGraphs> run() {
+    PLIMSOLL_RETURN_IF_ERROR(check());
+    PLIMSOLL_ASSIGN(graphs_.predict, predict());
+    PLIMSOLL_ASSIGN(graphs_.evaluate, evaluate());
+    PLIMSOLL_ASSIGN(graphs_.train, train());
+    return std::move(graphs_);
+  }
+
+ private:
+  Status check() const {
+    if (!is_trainable(train_.precision)) {
+      return Error{ErrorCode::unsupported,
+                   fmt::format("train.precision: the CPU trains in f32 and "
+                               "f64; {} can be stored and cast, not trained",
+                               name_of(train_.precision))};
+    }
+    if (model_.input.empty()) {
+      return Error{ErrorCode::bad_input,
+                   "model.input: give the shape of one example, as in [1000]"};
+    }
+    return {};
+  }
+
+  ValueId features(Builder& builder) const {
+    std::vector<Dim> dims = {Dim::batch()};
+    for (const std::int64_t extent : model_.input) dims.emplace_back(extent);
+    return builder.input("features",
+                         {train_.precision, Shape(std::move(dims))});
+  }
+
+  Result<graph::Graph> finish(Builder& builder) const {
+    PLIMSOLL_ASSIGN(const graph::Graph graph, std::move(builder).finish());
+    return graph::optimize(graph, ops::standard_ops());
+  }
+
+  Result<graph::Graph> predict() {
+    Builder builder;
+    const ValueId input = features(builder);
+    PLIMSOLL_ASSIGN(Network network, build_network(builder, model_, input, {}));
+    builder.output(network.output);
+    graphs_.output = builder.type(network.output);
+    graphs_.parameters = network.parameters;
+    if (auto note = note_on_loss(train_.loss, network); !note.empty()) {
+      graphs_.notes.push_back(std::move(note));
+    }
+    return finish(builder);
+  }
+
+  // The labels' input, and sums of loss and metrics added to their states.
+  // Returns the loss of each example.
+  Result<ValueId> score(Builder& builder, const Network& network) {
+    PLIMSOLL_ASSIGN(graphs_.labels,
+                    label_type(train_.loss, builder.type(network.output).shape,
+                               train_.precision, stored_label_));
+    const ValueId labels =
+        builder.input("labels", {graphs_.labels.dtype, graphs_.labels.shape});
+    PLIMSOLL_ASSIGN(const ValueId losses,
+                    example_losses(builder, train_.loss, network, labels));
+    add_to_metric(builder, kLossSum, losses);
+    for (const std::string& metric : train_.metrics) {
+      PLIMSOLL_ASSIGN(
+          const ValueId values,
+          example_metric(builder, metric, train_.loss, network, labels));
+      add_to_metric(builder, metric_sum(metric), values);
+    }
+    return losses;
+  }
+
+  static void add_to_metric(Builder& builder, const std::string& name,
+                            ValueId values) {
+    const ValueId sum =
+        builder.state(name, Role::metric, {DType::f64, Shape{}});
+    builder.set_scope(name);
+    const ValueId batch_sum = ops::reduce_sum(builder, values, {});
+    builder.assign(sum, ops::accumulate(builder, sum, batch_sum));
+  }
+
+  Result<graph::Graph> evaluate() {
+    Builder builder;
+    const ValueId input = features(builder);
+    PLIMSOLL_ASSIGN(const Network network,
+                    build_network(builder, model_, input, {}));
+    PLIMSOLL_RETURN_IF_ERROR(score(builder, network));
+    return finish(builder);
+  }
+
+  Result<graph::Graph> train() {
+    Builder builder;
+    const TensorType scalar{train_.precision, Shape{}};
+    const TensorType counter{DType::i64, Shape{}};
+    const ValueId input = features(builder);
+    NetworkOptions options{true, train_.seed, ValueId()};
+    if (uses_dropout(model_)) {
+      options.random_step = builder.state(kRandomStep, Role::counter, counter);
+    }
+    PLIMSOLL_ASSIGN(const Network network,
+                    build_network(builder, model_, input, options));
+    PLIMSOLL_ASSIGN(const ValueId losses, score(builder, network));
+
+    builder.set_scope("loss");
+    const ValueId share =
+        builder.state(kInverseExamples, Role::counter, scalar);
+    const ValueId loss =
+        ops::multiply(builder, ops::reduce_sum(builder, losses, {}), share);
+    if (!builder.ok()) return builder.status().error();
+    std::vector<ValueId> wanted;
+    for (const Parameter& parameter : network.parameters) {
+      wanted.push_back(parameter.value);
+    }
+    const ValueId seed = ops::constant(builder, scalar, 1);
+    PLIMSOLL_ASSIGN(
+        const auto gradients,
+        graph::add_gradients(builder, loss, seed, wanted, ops::standard_ops()));
+
+    builder.set_phase(graph::Phase::update);
+    const ValueId rate = builder.state(kLearningRate, Role::counter, scalar);
+    const ValueId step = builder.state(kStep, Role::counter, counter);
+    PLIMSOLL_RETURN_IF_ERROR(add_updates(
+        builder, train_.optimizer, network.parameters, gradients, rate, step));
+    builder.set_scope("counters");
+    builder.assign(step, ops::increment(builder, step));
+    if (options.random_step.valid()) {
+      builder.assign(options.random_step,
+                     ops::increment(builder, options.random_step));
+    }
+    return finish(builder);
+  }
+
+  const ModelSpec& model_;
+  const TrainSpec& train_;
+  const Shape& stored_label_;
+  StepGraphs graphs_;
+};
+
+}  // namespace
+
+std::string metric_sum(const std::string& metric) { return "metric/" + metric; }
+
+Result<StepGraphs> build_step_graphs(const ModelSpec& model,
+                                     const TrainSpec& train,
+                                     const Shape& stored_label) {
+  return GraphMaker(model, train, stored_label).run();
+}
+
+}  // namespace plimsoll::train

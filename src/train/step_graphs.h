@@ -1,0 +1,39 @@
+// The graphs of a job, once, with the batch symbol still open.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "train/job_spec.h"
+#include "train/network.h"
+#include "train/objective.h"
+
+namespace plimsoll::train {
+
+// Names of the states that the training loop itself sets or reads.
+inline constexpr const char* kLearningRate = "learning_rate";
+inline constexpr const char* kStep = "step";
+inline constexpr const char* kRandomStep = "random_step";
+// 1 / examples of the whole step: losses never divide by a micro-batch.
+inline constexpr const char* kInverseExamples = "inverse_examples";
+// Sums over examples since the epoch began.
+inline constexpr const char* kLossSum = "metric/loss";
+std::string metric_sum(const std::string& metric);
+
+struct StepGraphs {
+  graph::Graph train;     // inputs: features, labels
+  graph::Graph evaluate;  // inputs: features, labels
+  graph::Graph predict;   // input: features; output: predictions
+  LabelType labels;
+  graph::TensorType output;  // of the model
+  std::vector<Parameter> parameters;
+  std::vector<std::string> notes;
+};
+
+// `stored_label` is one example's label in the data.
+Result<StepGraphs> build_step_graphs(const ModelSpec& model,
+                                     const TrainSpec& train,
+                                     const Shape& stored_label);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,118 @@
+// Planning and training of whole jobs: what the command line and the C++ API
+// call.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memory/budget.h"
+#include "plan/job_plan.h"
+#include "train/job_spec.h"
+
+namespace plimsoll::train {
+
+// What the command line adds to a job.
+struct RunOptions {
+  std::optional<std::string> host_memory_flag;
+  std::optional<std::string> host_memory_env;
+  std::optional<std::string> device_memory_flag;
+  std::optional<std::string> device_memory_env;
+  std::string device = "cpu";
+  std::optional<std::string> device_profile;
+  int threads = 0;  // 0: all usable cores
+};
+
+// A change that makes a job fit, or fit with more room.
+struct Remedy {
+  std::string change;  // in words
+  std::string apply;   // command-line arguments; empty: not a matter of flags
+  std::int64_t host_bytes_saved = 0;
+  std::int64_t device_bytes_saved = 0;
+  double slowdown = 1;  // seconds an example, new over old
+};
+
+struct Choices {
+  std::int64_t micro_batch = 0;
+  std::int64_t accumulation_steps = 1;
+  std::int64_t recomputed_ops = 0;
+  std::int64_t offloaded_bytes = 0;
+  std::string precision;
+  std::int64_t prefetch_batches = 0;
+  std::string numerics = "bitwise";
+};
+
+struct PlanReport {
+  bool fits = false;
+  bool exact = true;
+  Budget host_budget;
+  plan::JobPlan plan;
+  std::optional<std::string> first_to_exhaust;
+  std::optional<std::int64_t> host_exhausts_at;  // batch
+  Choices choices;
+  double input_seconds = 0;
+  double copy_seconds = 0;
+  double compute_seconds = 0;
+  double step_seconds = 0;
+  std::vector<Remedy> remedies;
+  std::vector<std::string> notes;
+  std::string refusal;  // why it does not fit, in words
+  std::uint64_t numerics_key = 0;
+  std::int64_t runtime_floor_bytes = 0;
+  std::int64_t allowance_bytes = 0;
+};
+
+struct SweepRow {
+  std::int64_t value = 0;
+  std::int64_t host_peak_bytes = 0;
+  bool fits = false;
+  double step_seconds = 0;
+};
+
+struct Progress {
+  std::int64_t epoch = 0;  // from 1
+  std::int64_t epochs = 0;
+  std::int64_t step = 0;  // in the epoch
+  std::int64_t steps = 0;
+  double loss = 0;  // mean since the epoch began
+  double examples_per_second = 0;
+  double eta_seconds = 0;
+  std::int64_t host_bytes = 0;
+  std::int64_t host_budget_bytes = 0;
+  std::vector<std::pair<std::string, double>> metrics;
+  bool epoch_end = false;
+  std::optional<double> validation_loss;
+};
+
+struct TrainRequest {
+  std::string run_dir;  // empty: nothing is written
+  bool resume = false;
+  std::function<void(const Progress&)> on_progress;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+struct TrainOutcome {
+  std::int64_t steps = 0;
+  bool stopped = false;  // on request, with a checkpoint written
+  std::string run_dir;
+  std::string summary_json;
+};
+
+Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options);
+
+// `key` is "batch" or "examples"; rows from `from` to `to`, doubling.
+Result<std::vector<SweepRow>> sweep_job(const JobSpec& job,
+                                        const RunOptions& options,
+                                        const std::string& key,
+                                        std::int64_t from, std::int64_t to);
+
+// A job that does not fit is refused before anything is allocated, with
+// ErrorCode::does_not_fit; plan_job() tells why.
+Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
+                               const TrainRequest& request);
+
+}  // namespace plimsoll::train
