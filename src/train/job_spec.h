@@ -43,6 +43,7 @@ struct SourceSpec {
   // npy
   std::string features_path;
   std::string labels_path;
+  std::string where;  // "mlp.toml:9: data.source", for errors
 };
 
 struct StageSpec {

@@ -1,0 +1,96 @@
+// Shapes that cannot go together, found before anything is built.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "train/job_file_sections.h"
+
+namespace plimsoll::train {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+std::string text_of(const Extents& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+const JobValue& value_at(const JobValue& root,
+                         std::initializer_list<const char*> path) {
+  const JobValue* at = &root;
+  for (const char* key : path) {
+    const JobValue* next = at->find(key);
+    if (!next) break;
+    at = next;
+  }
+  return *at;
+}
+
+// Why labels of this source cannot go with the loss and the output, or empty.
+std::string label_mismatch(const SourceSpec& source, const std::string& loss,
+                           const Extents& output) {
+  const bool sparse = loss == "sparse_categorical_crossentropy";
+  if (source.label_kind == LabelKind::classes) {
+    if (!sparse) {
+      return fmt::format(
+          "class numbers do not fit the loss {}: use "
+          "sparse_categorical_crossentropy",
+          loss);
+    }
+    if (output.back() != source.label_classes) {
+      return fmt::format("{} classes do not fit the model's output {}",
+                         source.label_classes, text_of(output));
+    }
+    return {};
+  }
+  if (sparse) {
+    return "sparse_categorical_crossentropy needs class numbers: { type = "
+           "\"classes\", count = ... }";
+  }
+  const Extents shape =
+      source.label_kind == LabelKind::binary ? Extents{1} : source.label_shape;
+  if (shape == output) return {};
+  return fmt::format("labels of shape {} do not fit the model's output {}",
+                     text_of(shape), text_of(output));
+}
+
+void check_source(const JobValue& root, const JobSpec& job,
+                  const SourceSpec& source, const char* key,
+                  JobErrors& errors) {
+  if (source.type != "random") return;  // files are looked at when opened
+  if (source.features != job.model.input) {
+    errors.add(value_at(root, {"data", key, "features"}),
+               fmt::format("data.{}.features", key),
+               fmt::format("{} does not fit model.input {}",
+                           text_of(source.features), text_of(job.model.input)));
+  }
+  const std::string why =
+      label_mismatch(source, job.train.loss, output_shape(job.model));
+  if (!why.empty()) {
+    errors.add(value_at(root, {"data", key, "labels"}),
+               fmt::format("data.{}.labels", key), why);
+  }
+}
+
+}  // namespace
+
+Extents output_shape(const ModelSpec& model) {
+  Extents shape = model.input;
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.type == "dense") {
+      shape.back() = layer.units;
+    } else if (layer.type == "flatten") {
+      std::int64_t elements = 1;
+      for (const std::int64_t extent : shape) elements *= extent;
+      shape = {elements};
+    }
+  }
+  return shape;
+}
+
+void check_shapes(const JobValue& root, const JobSpec& job, JobErrors& errors) {
+  check_source(root, job, job.data.source, "source", errors);
+  if (job.data.validation) {
+    check_source(root, job, *job.data.validation, "validation", errors);
+  }
+}
+
+}  // namespace plimsoll::train

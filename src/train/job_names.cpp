@@ -1,0 +1,98 @@
+#include "train/job_names.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace plimsoll::train {
+namespace {
+
+using std::string_view;
+
+constexpr string_view kLayers[] = {"dense", "activation", "dropout", "flatten"};
+constexpr string_view kActivations[] = {
+    "linear", "relu", "leaky_relu", "sigmoid", "tanh", "gelu", "softmax"};
+constexpr string_view kInitializers[] = {
+    "glorot_uniform", "glorot_normal", "he_uniform",     "he_normal",
+    "lecun_uniform",  "lecun_normal",  "random_uniform", "random_normal",
+    "zeros",          "ones"};
+constexpr string_view kSources[] = {"random", "npy"};
+constexpr string_view kLabels[] = {"binary", "uniform", "classes"};
+constexpr string_view kResidencies[] = {"stream", "memory"};
+constexpr string_view kStages[] = {"shuffle", "batch", "prefetch"};
+constexpr string_view kOptimizers[] = {"sgd", "adam", "adamw"};
+constexpr string_view kLosses[] = {
+    "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
+    "categorical_crossentropy", "sparse_categorical_crossentropy"};
+constexpr string_view kMetrics[] = {"accuracy",
+                                    "binary_accuracy",
+                                    "categorical_accuracy",
+                                    "sparse_categorical_accuracy",
+                                    "mean_squared_error",
+                                    "mean_absolute_error"};
+constexpr string_view kPrecisions[] = {"f32", "f64", "bf16", "f16"};
+
+// Levenshtein's distance.
+std::size_t edits(string_view a, string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+Names layer_types() { return kLayers; }
+Names activations() { return kActivations; }
+Names initializers() { return kInitializers; }
+Names source_types() { return kSources; }
+Names label_types() { return kLabels; }
+Names residencies() { return kResidencies; }
+Names stages() { return kStages; }
+Names optimizers() { return kOptimizers; }
+Names losses() { return kLosses; }
+Names metrics() { return kMetrics; }
+Names precisions() { return kPrecisions; }
+
+bool contains(Names names, string_view word) {
+  return std::find(names.begin(), names.end(), word) != names.end();
+}
+
+string_view closest(Names names, string_view word) {
+  if (word.size() > 64) return {};
+  string_view best;
+  // A third of the letters may be wrong: more is another word.
+  std::size_t best_edits = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const string_view name : names) {
+    const std::size_t count = edits(name, word);
+    if (count < best_edits) {
+      best = name;
+      best_edits = count;
+    }
+  }
+  return best;
+}
+
+std::string list_of(Names names, string_view last_word) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool last = i + 1 == names.size();
+    if (i > 0 && last) {
+      text.append(" ").append(last_word).append(" ");
+    } else if (i > 0) {
+      text.append(", ");
+    }
+    text.append("`").append(names[i]).append("`");
+  }
+  return text;
+}
+
+}  // namespace plimsoll::train

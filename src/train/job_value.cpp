@@ -1,0 +1,36 @@
+#include "train/job_value.h"
+
+namespace plimsoll::train {
+
+JobValue* JobValue::find(std::string_view key) {
+  for (auto& [name, value] : entries) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+const JobValue* JobValue::find(std::string_view key) const {
+  return const_cast<JobValue*>(this)->find(key);
+}
+
+std::string_view describe(JobValue::Kind kind) {
+  switch (kind) {
+    case JobValue::Kind::table:
+      return "a table";
+    case JobValue::Kind::array:
+      return "an array";
+    case JobValue::Kind::string:
+      return "a string";
+    case JobValue::Kind::integer:
+      return "an integer";
+    case JobValue::Kind::real:
+      return "a number with a fraction";
+    case JobValue::Kind::boolean:
+      return "a boolean";
+    case JobValue::Kind::other:
+      break;
+  }
+  return "a date or time";
+}
+
+}  // namespace plimsoll::train
