@@ -1,6 +1,5 @@
 // Tables of loops that cmake/PlimsollIsa.cmake compiles once for each
-// instruction-set level. Such loops keep a fixed number of lanes and never
-// fuse a product with a sum, so the level decides speed and not a single bit.
+// instruction-set level.
 #pragma once
 
 #include "ops/simd/isa.h"

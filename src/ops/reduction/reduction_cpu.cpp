@@ -1,0 +1,237 @@
+#include "ops/reduction/reduction_cpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "device/cpu/compute_threads.h"
+#include "ops/reduction/reduction_axes.h"
+#include "ops/reduction/reduction_loops.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::KernelCandidate;
+using graph::KernelQuery;
+using Axes = std::vector<std::int64_t>;
+
+// Below this many elements a chunk costs more to hand over than to run.
+constexpr std::int64_t kChunkElements = 32768;
+constexpr double kBytesPerSecond = 1e10;
+constexpr double kLaunchSeconds = 1e-7;
+
+const ReductionTables& tables() {
+  static const ReductionTables best = pick_reduction_tables();
+  return best;
+}
+
+template <class T>
+void divide(const double* x, std::int64_t n, double divisor, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    tables().divide_f32(x, n, divisor, y);
+  } else {
+    tables().divide_f64(x, n, divisor, y);
+  }
+}
+
+template <class T>
+class ReductionKernel final : public Kernel {
+ public:
+  ReductionKernel(ReductionSplit split, const ReductionLoops<T>& loops,
+                  double divisor, ComputeThreads& threads)
+      : split_(std::move(split)),
+        loops_(loops),
+        divisor_(divisor),
+        threads_(threads) {
+    const std::int64_t task_elements =
+        std::max<std::int64_t>(1, split_.count() / split_.parts * split_.tile);
+    chunk_tasks_ = std::max<std::int64_t>(1, kChunkElements / task_elements);
+  }
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    const T* x = static_cast<const T*>(args.inputs[0]);
+    T* y = static_cast<T*>(args.outputs[0]);
+    double* partial = static_cast<double*>(args.scratch);
+    const std::int64_t tasks = split_.tasks();
+    auto body = [&](std::int64_t chunk) {
+      const std::int64_t end = std::min(tasks, (chunk + 1) * chunk_tasks_);
+      for (std::int64_t task = chunk * chunk_tasks_; task < end; ++task) {
+        run_task(task, x, y, partial);
+      }
+    };
+    threads_.for_each_chunk((tasks + chunk_tasks_ - 1) / chunk_tasks_, body);
+    if (split_.parts > 1) join_parts(partial, y);
+    return LaunchStatus::ok;
+  }
+
+ private:
+  void run_task(std::int64_t task, const T* x, T* y, double* partial) const {
+    const std::int64_t part = task % split_.parts;
+    const std::int64_t tile = task / split_.parts % split_.tiles();
+    const std::int64_t outer = task / split_.parts / split_.tiles();
+    const std::int64_t from = part * split_.part_size();
+    const std::int64_t rows =
+        std::min(split_.reduce, from + split_.part_size()) - from;
+    const std::int64_t first = tile * split_.tile;
+    const std::int64_t width = std::min(split_.tile, split_.inner - first);
+    const T* base =
+        x + offset_of(split_.kept, outer) + from * split_.inner + first;
+
+    double sums[kReductionTile];
+    std::fill_n(sums, width, loops_.identity);
+    for (std::int64_t i = 0; i < split_.repeats; ++i) {
+      const T* at = base + offset_of(split_.reduced, i);
+      if (split_.inner == 1) {
+        loops_.row(at, rows, sums);
+      } else {
+        loops_.columns(at, rows, split_.inner, width, sums);
+      }
+    }
+    const std::int64_t place = outer * split_.inner + first;
+    if (split_.parts == 1) {
+      divide(sums, width, divisor_, y + place);
+    } else {
+      std::copy_n(sums, width,
+                  partial + part * split_.outer * split_.inner + place);
+    }
+  }
+
+  // In the parts' order, whoever made them.
+  void join_parts(double* partial, T* y) const {
+    const std::int64_t n = split_.outer * split_.inner;
+    for (std::int64_t part = 1; part < split_.parts; ++part) {
+      const double* next = partial + part * n;
+      for (std::int64_t i = 0; i < n; ++i) {
+        partial[i] =
+            loops_.identity == 0
+                ? partial[i] + next[i]
+                : ((next[i] > partial[i]) | (next[i] != next[i]) ? next[i]
+                                                                 : partial[i]);
+      }
+    }
+    divide(partial, n, divisor_, y);
+  }
+
+  ReductionSplit split_;
+  ReductionLoops<T> loops_;
+  double divisor_;
+  ComputeThreads& threads_;
+  std::int64_t chunk_tasks_ = 1;
+};
+
+// y = x / n with n known from the shape.
+template <class T>
+class DivideKernel final : public Kernel {
+ public:
+  DivideKernel(std::int64_t elements, double divisor)
+      : elements_(elements), divisor_(divisor) {}
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    const T* x = static_cast<const T*>(args.inputs[0]);
+    T* y = static_cast<T*>(args.outputs[0]);
+    if constexpr (std::is_same_v<T, float>) {
+      tables().scale_f32(x, elements_, divisor_, y);
+    } else {
+      tables().divide_f64(x, elements_, divisor_, y);
+    }
+    return LaunchStatus::ok;
+  }
+
+ private:
+  std::int64_t elements_;
+  double divisor_;
+};
+
+double seconds_of(const KernelQuery& query) {
+  return kLaunchSeconds + static_cast<double>(query.inputs[0].bytes() +
+                                              query.outputs[0].bytes()) /
+                              kBytesPerSecond;
+}
+
+Result<std::vector<KernelCandidate>> reduction_candidates(
+    const KernelQuery& query, ComputeThreads&) {
+  if (!is_trainable(query.inputs[0].dtype)) {
+    return std::vector<KernelCandidate>{};
+  }
+  const Shape& shape = query.inputs[0].shape;
+  PLIMSOLL_ASSIGN(const auto axes,
+                  reduced_axes(shape, query.attrs->get<Axes>("axes")));
+  const ReductionSplit split = split_reduction(shape, axes);
+  KernelCandidate candidate;
+  candidate.name = fmt::format(
+      "{}/wide,parts={}", split.inner == 1 ? "rows" : "columns", split.parts);
+  candidate.scratch_bytes = split.scratch_bytes();
+  candidate.seconds = seconds_of(query);
+  return std::vector{candidate};
+}
+
+template <class T>
+std::unique_ptr<Kernel> make_reduction(const KernelQuery& query,
+                                       const std::vector<int>& axes,
+                                       const ReductionLoops<T>& sum,
+                                       const ReductionLoops<T>& max,
+                                       ComputeThreads& threads) {
+  const Shape& shape = query.inputs[0].shape;
+  const bool mean = query.op->name == "reduce_mean";
+  return std::make_unique<ReductionKernel<T>>(
+      split_reduction(shape, axes), query.op->name == "reduce_max" ? max : sum,
+      mean ? static_cast<double>(reduced_count(shape, axes)) : 1.0, threads);
+}
+
+Result<std::unique_ptr<Kernel>> create_reduction(const KernelQuery& query,
+                                                 const KernelCandidate&,
+                                                 ComputeThreads& threads) {
+  PLIMSOLL_ASSIGN(
+      const auto axes,
+      reduced_axes(query.inputs[0].shape, query.attrs->get<Axes>("axes")));
+  if (query.inputs[0].dtype == DType::f32) {
+    return make_reduction<float>(query, axes, tables().sum_f32,
+                                 tables().max_f32, threads);
+  }
+  return make_reduction<double>(query, axes, tables().sum_f64, tables().max_f64,
+                                threads);
+}
+
+Result<std::vector<KernelCandidate>> divide_candidates(const KernelQuery& query,
+                                                       ComputeThreads&) {
+  if (!is_trainable(query.inputs[0].dtype)) {
+    return std::vector<KernelCandidate>{};
+  }
+  KernelCandidate candidate;
+  candidate.name = "divide";
+  candidate.seconds = seconds_of(query);
+  return std::vector{candidate};
+}
+
+Result<std::unique_ptr<Kernel>> create_divide(const KernelQuery& query,
+                                              const KernelCandidate&,
+                                              ComputeThreads&) {
+  const Shape shape = query.attrs->get<Shape>("shape");
+  PLIMSOLL_ASSIGN(const auto axes,
+                  reduced_axes(shape, query.attrs->get<Axes>("axes")));
+  const std::int64_t elements = query.inputs[0].shape.elements();
+  const auto count = static_cast<double>(reduced_count(shape, axes));
+  std::unique_ptr<Kernel> kernel;
+  if (query.inputs[0].dtype == DType::f32) {
+    kernel = std::make_unique<DivideKernel<float>>(elements, count);
+  } else {
+    kernel = std::make_unique<DivideKernel<double>>(elements, count);
+  }
+  return kernel;
+}
+
+}  // namespace
+
+std::span<const CpuKernels> reduction_cpu_kernels() {
+  static constexpr std::array kernels = {
+      CpuKernels{"reduce_sum", reduction_candidates, create_reduction},
+      CpuKernels{"reduce_mean", reduction_candidates, create_reduction},
+      CpuKernels{"reduce_max", reduction_candidates, create_reduction},
+      CpuKernels{"divide_by_count", divide_candidates, create_divide},
+  };
+  return kernels;
+}
+
+}  // namespace plimsoll::ops

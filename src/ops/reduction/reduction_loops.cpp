@@ -1,0 +1,104 @@
+// Compiled once for each instruction-set level, see cmake/PlimsollIsa.cmake.
+#include "ops/reduction/reduction_loops.h"
+
+namespace plimsoll::ops::PLIMSOLL_ISA {
+namespace {
+
+template <class T>
+struct Sum {
+  static constexpr double kIdentity = 0;
+  static T join(T a, T b) { return a + b; }
+};
+
+template <class T>
+struct Max {
+  static constexpr double kIdentity = -__builtin_huge_val();
+  // A NaN on either side stays.
+  static T join(T a, T b) { return ((b > a) | (b != b)) ? b : a; }
+};
+
+// Lanes are fixed in number whatever the registers' width.
+constexpr std::int64_t kLanes = 64;
+// An f32 lane adds at most this many values before they go to double.
+constexpr std::int64_t kRowBlock = 64 * kLanes;
+constexpr std::int64_t kColumnBlock = 128;  // rows, likewise
+
+template <class T, class Op, class WideOp>
+void row(const T* x, std::int64_t n, double* result) {
+  double total = *result;
+  std::int64_t i = 0;
+  while (n - i >= kLanes) {
+    const std::int64_t left = (n - i) / kLanes * kLanes;
+    const std::int64_t end = i + (left < kRowBlock ? left : kRowBlock);
+    T lanes[kLanes];
+    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = x[i + j];
+    for (i += kLanes; i < end; i += kLanes) {
+      for (std::int64_t j = 0; j < kLanes; ++j) {
+        lanes[j] = Op::join(lanes[j], x[i + j]);
+      }
+    }
+    for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::int64_t j = 0; j < half; ++j) {
+        lanes[j] = Op::join(lanes[j], lanes[j + half]);
+      }
+    }
+    total = WideOp::join(total, static_cast<double>(lanes[0]));
+  }
+  for (; i < n; ++i) {
+    total = WideOp::join(total, static_cast<double>(x[i]));
+  }
+  *result = total;
+}
+
+template <class T, class Op, class WideOp>
+void columns(const T* x, std::int64_t rows, std::int64_t stride,
+             std::int64_t width, double* __restrict result) {
+  T block[kReductionTile];
+  for (std::int64_t r = 0; r < rows;) {
+    const std::int64_t end =
+        r + (rows - r < kColumnBlock ? rows - r : kColumnBlock);
+    for (std::int64_t j = 0; j < width; ++j) block[j] = x[r * stride + j];
+    for (++r; r + 4 <= end; r += 4) {
+      const T* a = x + r * stride;
+      const T* b = a + stride;
+      const T* c = b + stride;
+      const T* d = c + stride;
+      for (std::int64_t j = 0; j < width; ++j) {
+        block[j] = Op::join(
+            block[j], Op::join(Op::join(a[j], b[j]), Op::join(c[j], d[j])));
+      }
+    }
+    for (; r < end; ++r) {
+      const T* a = x + r * stride;
+      for (std::int64_t j = 0; j < width; ++j) {
+        block[j] = Op::join(block[j], a[j]);
+      }
+    }
+    for (std::int64_t j = 0; j < width; ++j) {
+      result[j] = WideOp::join(result[j], static_cast<double>(block[j]));
+    }
+  }
+}
+
+template <class T, class Out>
+void divide(const T* x, std::int64_t n, double divisor, Out* y) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = static_cast<Out>(static_cast<double>(x[i]) / divisor);
+  }
+}
+
+template <class T, template <class> class Op>
+ReductionLoops<T> loops() {
+  return {row<T, Op<T>, Op<double>>, columns<T, Op<T>, Op<double>>,
+          Op<T>::kIdentity};
+}
+
+}  // namespace
+
+ReductionTables reduction_tables() {
+  return {loops<float, Sum>(),  loops<float, Max>(),   loops<double, Sum>(),
+          loops<double, Max>(), divide<double, float>, divide<double, double>,
+          divide<float, float>};
+}
+
+}  // namespace plimsoll::ops::PLIMSOLL_ISA

@@ -1,0 +1,40 @@
+// Compiled once for each instruction-set level, see cmake/PlimsollIsa.cmake.
+#include "ops/softmax/softmax_loops.h"
+
+#include "ops/softmax/row_math.h"
+
+namespace plimsoll::ops::PLIMSOLL_ISA {
+namespace {
+
+template <class T>
+void forward(const T* x, std::int64_t rows, std::int64_t n, T* y) {
+  for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
+    const T top = row_max(x, n);
+    const T scale = 1 / exp_sum(x, n, top, y);
+    for (std::int64_t j = 0; j < n; ++j) y[j] *= scale;
+  }
+}
+
+template <class T>
+void backward(const T* dy, const T* y, std::int64_t rows, std::int64_t n,
+              T* dx) {
+  for (std::int64_t row = 0; row < rows; ++row, dy += n, y += n, dx += n) {
+    RowBlock<T> sums{};
+    for (std::int64_t i = 0; i < n; i += kRowLanes) {
+      const RowBlock<T> a = load_block(dy, i, n, T(0));
+      const RowBlock<T> b = load_block(y, i, n, T(0));
+      for (int j = 0; j < kRowLanes; ++j) sums.v[j] += a.v[j] * b.v[j];
+    }
+    const T dot = lane_sum(sums);
+    for (std::int64_t j = 0; j < n; ++j) dx[j] = (dy[j] - dot) * y[j];
+  }
+}
+
+}  // namespace
+
+SoftmaxTables softmax_tables() {
+  return {{forward<float>, backward<float>},
+          {forward<double>, backward<double>}};
+}
+
+}  // namespace plimsoll::ops::PLIMSOLL_ISA
