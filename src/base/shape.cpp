@@ -38,6 +38,10 @@ Result<std::int64_t> Shape::checked_elements(std::int64_t batch) const {
   std::int64_t count = 1;
   for (const Dim& dim : dims_) {
     std::int64_t extent = dim.size;
+    if (extent < 0) {
+      return Error{ErrorCode::bad_input,
+                   fmt::format("shape {} has a negative extent", to_string())};
+    }
     if ((dim.per_batch && __builtin_mul_overflow(extent, batch, &extent)) ||
         __builtin_mul_overflow(count, extent, &count) ||
         count > kMostElements) {

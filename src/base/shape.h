@@ -50,7 +50,8 @@ class Shape {
   Shape at(std::int64_t batch) const;
   // Number of elements; the shape must be fixed and known not to overflow.
   std::int64_t elements() const;
-  // Number of elements, or an error when it passes 2^62.
+  // Number of elements, or an error when an extent is negative or it passes
+  // 2^62.
   Result<std::int64_t> checked_elements(std::int64_t batch) const;
   // Whether both hold the same number of elements for every batch.
   bool same_elements(const Shape& other) const;

@@ -65,6 +65,7 @@ class Watcher {
     }
   }
 
+  std::int64_t samples() const { return samples_; }
   bool in_first_phase() const { return Clock::now() - start_ < kFirstPhase; }
 
   nlohmann::json report(const std::vector<std::string>& command,
@@ -165,8 +166,10 @@ int run_watch(const WatchOptions& options, std::vector<std::string> command) {
           child.wait_for(watcher.in_first_phase() ? kFirstInterval : kInterval);
     }
     exit_code = end->exit_code;
-    // What rose after the last sample; smaller figures can be our own.
-    if (end->peak_rss_bytes > child.inherited_rss_bytes()) {
+    // What rose after the last sample. Smaller figures can be our own: they
+    // serve only for a command that ended before it could be seen.
+    if (end->peak_rss_bytes > child.inherited_rss_bytes() ||
+        watcher.samples() == 0) {
       watcher.note_peak(end->peak_rss_bytes, end->peak_rss_bytes);
     }
   }

@@ -17,12 +17,6 @@ Result<std::int64_t> count_elements(DType dtype, const Shape& shape) {
     return bad(
         fmt::format("a tensor needs a fixed shape, not {}", shape.to_string()));
   }
-  for (const Dim& dim : shape.dims()) {
-    if (dim.size < 0) {
-      return bad(
-          fmt::format("shape {} has a negative extent", shape.to_string()));
-    }
-  }
   PLIMSOLL_ASSIGN(const std::int64_t count, shape.checked_elements(1));
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(count, size_of(dtype), &bytes)) {
