@@ -1,0 +1,122 @@
+#include "memory/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/units.h"
+
+namespace plimsoll {
+namespace {
+
+Holding holding(std::string owner, std::int64_t bytes,
+                Space space = Space::host) {
+  return {std::move(owner), Purpose::activations, space, bytes};
+}
+
+TEST(LedgerTest, EntriesGiveTheirBytesBack) {
+  Ledger ledger;
+  {
+    auto a = ledger.charge(holding("a", 100));
+    auto b = ledger.charge(holding("b", 50));
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(ledger.held_bytes(Space::host), 150);
+    b->release();
+    b->release();  // again: nothing more to give
+    EXPECT_EQ(ledger.held_bytes(Space::host), 100);
+  }
+  EXPECT_EQ(ledger.held_bytes(Space::host), 0);
+  EXPECT_EQ(ledger.peak_bytes(Space::host), 150);
+  EXPECT_EQ(ledger.charges(), 2);
+  EXPECT_TRUE(ledger.snapshot().empty());
+}
+
+TEST(LedgerTest, MovedEntriesReleaseOnce) {
+  Ledger ledger;
+  LedgerEntry kept;
+  {
+    auto charged = ledger.charge(holding("a", 100));
+    LedgerEntry moved = *std::move(charged);
+    kept = std::move(moved);
+  }
+  EXPECT_EQ(ledger.held_bytes(Space::host), 100);
+  // Assigning over an entry releases what it held.
+  kept = *ledger.charge(holding("b", 30));
+  EXPECT_EQ(ledger.held_bytes(Space::host), 30);
+  kept = LedgerEntry();
+  EXPECT_EQ(ledger.held_bytes(Space::host), 0);
+}
+
+TEST(LedgerTest, TheLimitIsSharp) {
+  Ledger ledger;
+  ledger.set_limit(Space::host, 1000);
+  const auto all = ledger.charge(holding("all", 1000));
+  EXPECT_TRUE(all.ok());
+  EXPECT_FALSE(ledger.charge(holding("one more", 1)).ok());
+  EXPECT_TRUE(ledger.charge(holding("nothing", 0)).ok());
+  EXPECT_TRUE(ledger.charge(holding("disk", 1, Space::disk)).ok());
+  EXPECT_EQ(ledger.held_bytes(Space::host), 1000);
+}
+
+TEST(LedgerTest, OverBudgetNamesTheLargestHoldings) {
+  Ledger ledger;
+  ledger.set_limit(Space::host, 100 * kMiB);
+  const auto small =
+      ledger.charge({"embedding", Purpose::parameters, Space::host, 10 * kMiB});
+  const auto large =
+      ledger.charge({"adam", Purpose::optimizer, Space::host, 60 * kMiB});
+  const auto elsewhere =
+      ledger.charge({"vram", Purpose::cache, Space::device, 900 * kMiB});
+  const auto failed = ledger.charge(holding("dense_1", 31 * kMiB));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, ErrorCode::over_budget);
+  const std::string& text = failed.error().message;
+  for (const char* part :
+       {"dense_1", "activations", "32,505,856 B", "104,857,600 B", "adam",
+        "optimizer", "60.0 MiB", "embedding", "73,400,320 B"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+  EXPECT_LT(text.find("adam"), text.find("embedding"));
+  EXPECT_EQ(text.find("vram"), std::string::npos);
+  EXPECT_EQ(ledger.charges(), 3);
+}
+
+TEST(LedgerTest, PinnedCountsAgainstTheHost) {
+  Ledger ledger;
+  ledger.set_limit(Space::host, 1000);
+  const auto host = ledger.charge(holding("host", 600));
+  auto pinned = ledger.charge(holding("pinned", 300, Space::pinned));
+  EXPECT_EQ(ledger.held_bytes(Space::host), 900);
+  EXPECT_EQ(ledger.held_bytes(Space::pinned), 300);
+  EXPECT_FALSE(ledger.charge(holding("more", 101, Space::pinned)).ok());
+  EXPECT_EQ(ledger.held_bytes(Space::pinned), 300);
+  pinned->release();
+  EXPECT_EQ(ledger.held_bytes(Space::host), 600);
+  EXPECT_EQ(ledger.held_bytes(Space::pinned), 0);
+  ledger.set_limit(Space::pinned, 50);
+  EXPECT_FALSE(ledger.charge(holding("own limit", 51, Space::pinned)).ok());
+}
+
+TEST(LedgerTest, SnapshotIsLargestFirst) {
+  Ledger ledger;
+  const auto a = ledger.charge(holding("a", 1));
+  const auto b = ledger.charge(holding("b", 3));
+  const auto c = ledger.charge(holding("c", 2, Space::device));
+  const std::vector<Holding> expected = {
+      holding("b", 3), holding("c", 2, Space::device), holding("a", 1)};
+  EXPECT_EQ(ledger.snapshot(), expected);
+}
+
+TEST(LedgerTest, ImpossibleSizesAreRefused) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  Ledger ledger;
+  EXPECT_EQ(ledger.charge(holding("minus", -1)).error().code,
+            ErrorCode::bad_input);
+  const auto most = ledger.charge(holding("most", kMost));
+  EXPECT_TRUE(most.ok());
+  EXPECT_FALSE(ledger.charge(holding("overflow", 1)).ok());
+  EXPECT_EQ(ledger.held_bytes(Space::host), kMost);
+}
+
+}  // namespace
+}  // namespace plimsoll
