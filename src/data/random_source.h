@@ -38,8 +38,7 @@ class RandomSource final : public Source {
 
  private:
   explicit RandomSource(const RandomSpec& spec);
-  void label(std::int64_t example, std::int64_t first, std::int64_t count,
-             float* out) const;
+  void read_labels(std::int64_t example, DType as, std::byte* out) const;
 
   RandomSpec spec_;
   FieldType features_;
