@@ -26,7 +26,8 @@ class FitLoop {
     progress_.epochs = job.train.epochs;
     progress_.host_budget_bytes = host_budget_bytes;
     progress_.steps =
-        (data.train->examples() + job.train.batch - 1) / job.train.batch;
+        (data.source(Stage::train)->examples() + job.train.batch - 1) /
+        job.train.batch;
     for (const std::string& metric : job.train.metrics) {
       progress_.metrics.emplace_back(metric, 0.0);
       metric_states_.push_back(metric_sum(metric));
@@ -52,13 +53,14 @@ class FitLoop {
 
  private:
   Status train_epoch() {
+    data::BatchFeeder& feeder = *running_.feeder(Stage::train);
     History& history = record_.history;
     progress_.epoch = history.epoch + 1;
     progress_.epoch_end = false;
     progress_.validation_loss.reset();
     if (history.position == 0) running_.clear_metrics();
     PLIMSOLL_RETURN_IF_ERROR(
-        running_.train_feeder().start_epoch(history.epoch, history.position));
+        feeder.start_epoch(history.epoch, history.position));
     while (true) {
       if (hooks_.stop && hooks_.stop->load(std::memory_order_relaxed)) {
         record_.stopped = true;
@@ -66,11 +68,11 @@ class FitLoop {
         if (hooks_.on_epoch) return hooks_.on_epoch(record_, progress_);
         return {};
       }
-      auto batch = running_.train_feeder().next();
+      auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
       if (batch->examples == 0) return {};
-      PLIMSOLL_RETURN_IF_ERROR(running_.train_step(*batch));
-      running_.train_feeder().release(batch->slot);
+      PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::train, *batch));
+      feeder.release(batch->slot);
       history.position += batch->examples;
       ++history.steps;
       count_step(batch->examples);
@@ -111,9 +113,10 @@ class FitLoop {
         std::chrono::duration<double>(paused_before_ - timed_from_).count();
     progress_.examples_per_second =
         timed > 0 ? static_cast<double>(record_.timed_examples) / timed : 0;
-    const auto left = static_cast<double>((job_.train.epochs - history.epoch) *
-                                              data_.train->examples() -
-                                          history.position);
+    const auto left =
+        static_cast<double>((job_.train.epochs - history.epoch) *
+                                data_.source(Stage::train)->examples() -
+                            history.position);
     progress_.eta_seconds = progress_.examples_per_second > 0
                                 ? left / progress_.examples_per_second
                                 : 0;
@@ -144,7 +147,7 @@ class FitLoop {
     for (const auto& [name, value] : progress_.metrics) {
       history.metrics[name].push_back(value);
     }
-    if (running_.validation_feeder()) PLIMSOLL_RETURN_IF_ERROR(evaluate());
+    if (running_.feeder(Stage::evaluate)) PLIMSOLL_RETURN_IF_ERROR(evaluate());
     ++history.epoch;
     history.position = 0;
     sample_memory();
@@ -165,16 +168,17 @@ class FitLoop {
 
   Status evaluate() {
     running_.clear_metrics();
-    data::BatchFeeder& feeder = *running_.validation_feeder();
+    data::BatchFeeder& feeder = *running_.feeder(Stage::evaluate);
     PLIMSOLL_RETURN_IF_ERROR(feeder.start_epoch(0, 0));
     while (true) {
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
       if (batch->examples == 0) break;
-      PLIMSOLL_RETURN_IF_ERROR(running_.evaluate_step(*batch));
+      PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::evaluate, *batch));
       feeder.release(batch->slot);
     }
-    const auto count = static_cast<double>(data_.validation->examples());
+    const auto count =
+        static_cast<double>(data_.source(Stage::evaluate)->examples());
     progress_.validation_loss = running_.metric(kLossSum) / count;
     record_.history.metrics["val_loss"].push_back(*progress_.validation_loss);
     for (std::size_t i = 0; i < metric_states_.size(); ++i) {

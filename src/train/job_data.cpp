@@ -50,28 +50,44 @@ Status check_features(const data::Source& source, const ModelSpec& model) {
                   shape_of(model.input).to_string())};
 }
 
+Status check_labels(const data::Source& train, const data::Source& other) {
+  if (other.labels().shape == train.labels().shape) return {};
+  return Error{
+      ErrorCode::bad_input,
+      fmt::format("{}: labels have shape {}, those of the training set {}",
+                  other.describe(), other.labels().shape.to_string(),
+                  train.labels().shape.to_string())};
+}
+
 }  // namespace
 
 Result<JobData> open_data(const JobSpec& job) {
   JobData data;
   data.resident = job.data.residency == "memory";
-  PLIMSOLL_ASSIGN(data.train, open_source(job.data.source, job.train.seed));
-  PLIMSOLL_RETURN_IF_ERROR(check_features(*data.train, job.model));
+  PLIMSOLL_ASSIGN(data.sources[0],
+                  open_source(job.data.source, job.train.seed));
+  PLIMSOLL_RETURN_IF_ERROR(check_features(*data.sources[0], job.model));
   if (job.data.validation) {
     // Another seed: a random validation set must not repeat the training set.
-    PLIMSOLL_ASSIGN(data.validation,
+    PLIMSOLL_ASSIGN(data.sources[1],
                     open_source(*job.data.validation, job.train.seed + 1));
-    PLIMSOLL_RETURN_IF_ERROR(check_features(*data.validation, job.model));
-    if (!(data.validation->labels().shape == data.train->labels().shape)) {
-      return Error{
-          ErrorCode::bad_input,
-          fmt::format("{}: labels have shape {}, those of the training set {}",
-                      data.validation->describe(),
-                      data.validation->labels().shape.to_string(),
-                      data.train->labels().shape.to_string())};
-    }
+    PLIMSOLL_RETURN_IF_ERROR(check_features(*data.sources[1], job.model));
+    PLIMSOLL_RETURN_IF_ERROR(check_labels(*data.sources[0], *data.sources[1]));
   }
   return data;
+}
+
+const char* name_of(Stage stage) {
+  static constexpr std::array<const char*, kStages> kNames = {
+      "train", "evaluate", "predict"};
+  return kNames[static_cast<std::size_t>(stage)];
+}
+
+const data::Source& JobData::first() const {
+  for (const auto& source : sources) {
+    if (source) return *source;
+  }
+  return *sources[0];
 }
 
 Result<std::unique_ptr<data::Source>> resident_stand_in(
@@ -85,16 +101,17 @@ Result<std::unique_ptr<data::Source>> resident_stand_in(
   return std::unique_ptr<data::Source>(std::move(rows));
 }
 
-data::FeederOptions feeder_options(const JobSpec& job, DType labels_as) {
+data::FeederOptions feeder_options(const JobSpec& job, Stage stage,
+                                   DType labels_as) {
   data::FeederOptions options;
   options.batch = job.train.batch;
   options.features_as = job.train.precision;
   options.labels_as = labels_as;
   options.seed = static_cast<std::uint64_t>(job.train.seed);
-  for (const StageSpec& stage : job.data.pipeline) {
-    if (stage.stage == "shuffle") options.shuffle = true;
-    if (stage.stage == "prefetch") {
-      options.slots = static_cast<int>(stage.slots);
+  for (const StageSpec& part : job.data.pipeline) {
+    if (part.stage == "shuffle") options.shuffle = stage == Stage::train;
+    if (part.stage == "prefetch") {
+      options.slots = static_cast<int>(part.slots);
       options.prefetch = options.slots > 1;
     }
   }

@@ -1,6 +1,7 @@
 // What a job reads: sources opened and checked, nothing loaded.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "data/feeder.h"
@@ -9,12 +10,22 @@
 
 namespace plimsoll::train {
 
+// What a job does with data; each has its own graph and its own source.
+enum class Stage : std::uint8_t { train, evaluate, predict };
+inline constexpr std::size_t kStages = 3;
+const char* name_of(Stage stage);
+
 struct JobData {
-  std::unique_ptr<data::Source> train;
-  std::unique_ptr<data::Source> validation;  // may be null
+  std::array<std::unique_ptr<data::Source>, kStages> sources;  // null: unused
   // Held whole in memory during the run. For planning, stand-ins with the
   // same shapes take the place of what is not loaded yet.
   bool resident = false;
+
+  const data::Source* source(Stage stage) const {
+    return sources[static_cast<std::size_t>(stage)].get();
+  }
+  // Where shapes come from: the first source there is.
+  const data::Source& first() const;
 };
 
 Result<JobData> open_data(const JobSpec& job);
@@ -25,6 +36,8 @@ Result<std::unique_ptr<data::Source>> resident_stand_in(
     const data::Source& source);
 
 // How batches are fed, by the job's pipeline.
-data::FeederOptions feeder_options(const JobSpec& job, DType labels_as);
+// Only training shuffles.
+data::FeederOptions feeder_options(const JobSpec& job, Stage stage,
+                                   DType labels_as);
 
 }  // namespace plimsoll::train

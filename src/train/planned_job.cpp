@@ -18,19 +18,16 @@ class JobPlanner {
       : job_(job), data_(data), machine_(machine) {}
 
   Result<PlannedJob> run() {
-    PLIMSOLL_ASSIGN(
-        planned_.graphs,
-        build_step_graphs(job_.model, job_.train, data_.train->labels().shape));
-    PLIMSOLL_RETURN_IF_ERROR(plan_feeds());
-    const std::int64_t batch = job_.train.batch;
-    PLIMSOLL_RETURN_IF_ERROR(add_programs("train", planned_.graphs.train,
-                                          data_.train->examples(), batch));
-    if (data_.validation) {
-      PLIMSOLL_RETURN_IF_ERROR(
-          add_programs("evaluate", planned_.graphs.evaluate,
-                       data_.validation->examples(), batch));
+    PLIMSOLL_ASSIGN(planned_.graphs,
+                    build_step_graphs(job_.model, job_.train,
+                                      data_.first().labels().shape));
+    for (std::size_t i = 0; i < kStages; ++i) {
+      if (!data_.sources[i]) continue;
+      const auto stage = static_cast<Stage>(i);
+      PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
+      PLIMSOLL_RETURN_IF_ERROR(add_programs(stage));
     }
-    set_runtime();
+    set_needs();
     PLIMSOLL_ASSIGN(planned_.plan,
                     plan::lay_out(planned_.needs, std::move(plans_),
                                   machine_.fingerprint()));
@@ -39,15 +36,32 @@ class JobPlanner {
   }
 
  private:
+  const graph::Graph& graph_of(Stage stage) const {
+    switch (stage) {
+      case Stage::train:
+        return planned_.graphs.train;
+      case Stage::evaluate:
+        return planned_.graphs.evaluate;
+      case Stage::predict:
+        break;
+    }
+    return planned_.graphs.predict;
+  }
+
   // A full batch, and the last partial one where the set does not divide.
-  Status add_programs(const std::string& name, const graph::Graph& graph,
-                      std::int64_t examples, std::int64_t batch) {
+  Status add_programs(Stage stage) {
+    const std::int64_t batch = job_.train.batch;
+    const std::int64_t examples = data_.source(stage)->examples();
+    const std::string name = name_of(stage);
+    StagePrograms& programs = planned_.stages[static_cast<std::size_t>(stage)];
     if (examples >= batch) {
-      PLIMSOLL_RETURN_IF_ERROR(add_program(name, graph, batch));
+      programs.full = static_cast<int>(plans_.size());
+      PLIMSOLL_RETURN_IF_ERROR(add_program(name, graph_of(stage), batch));
     }
     if (examples % batch != 0) {
+      programs.tail = static_cast<int>(plans_.size());
       PLIMSOLL_RETURN_IF_ERROR(
-          add_program(name + "-tail", graph, examples % batch));
+          add_program(name + "-tail", graph_of(stage), examples % batch));
     }
     return {};
   }
@@ -82,52 +96,50 @@ class JobPlanner {
     return static_cast<int>(states.size()) - 1;
   }
 
-  Result<data::FeederLayout> feed_of(const data::Source& source,
-                                     const data::FeederOptions& options) {
-    if (!data_.resident) return data::feeder_layout(source, options);
+  Status plan_feed(Stage stage) {
+    const data::Source& source = *data_.source(stage);
+    Feed& feed = planned_.feeds[static_cast<std::size_t>(stage)];
+    feed.options = feeder_options(job_, stage, planned_.graphs.labels.dtype);
+    if (!data_.resident) {
+      feed.layout = data::feeder_layout(source, feed.options);
+      return {};
+    }
     planned_.needs.user_bytes += data::ResidentSource::bytes_needed(
         source, machine_.host().granularity_bytes());
     PLIMSOLL_ASSIGN(const auto held, resident_stand_in(source));
-    return data::feeder_layout(*held, options);
-  }
-
-  Status plan_feeds() {
-    planned_.feeding = feeder_options(job_, planned_.graphs.labels.dtype);
-    PLIMSOLL_ASSIGN(planned_.train_feed,
-                    feed_of(*data_.train, planned_.feeding));
-    std::int64_t bytes = planned_.train_feed.total_bytes;
-    if (data_.validation) {
-      data::FeederOptions options = planned_.feeding;
-      options.shuffle = false;
-      PLIMSOLL_ASSIGN(planned_.validation_feed,
-                      feed_of(*data_.validation, options));
-      // The two never run at the same time: they share the memory.
-      bytes = std::max(bytes, planned_.validation_feed.total_bytes);
-    }
-    plan::JobNeeds& needs = planned_.needs;
-    needs.slots = planned_.train_feed.slots;
-    needs.slot_bytes = planned_.train_feed.slot_bytes;
-    needs.pipeline_bytes = bytes - needs.slots * needs.slot_bytes;
-    needs.page_bytes = machine_.host().granularity_bytes();
+    feed.layout = data::feeder_layout(*held, feed.options);
     return {};
   }
 
-  void set_runtime() {
+  void set_needs() {
+    plan::JobNeeds& needs = planned_.needs;
+    // Stages never run at the same time: their feeds share the memory.
+    std::int64_t staging = 0;
+    std::int64_t all = 0;
+    for (const Feed& feed : planned_.feeds) {
+      staging = std::max(staging, feed.layout.slots * feed.layout.slot_bytes);
+      all = std::max(all, feed.layout.total_bytes);
+    }
+    needs.slots = 1;
+    needs.slot_bytes = staging;
+    needs.pipeline_bytes = all - staging;
+    needs.page_bytes = machine_.host().granularity_bytes();
     const DeviceProfile& profile = machine_.profile();
-    planned_.needs.runtime_floor_bytes = profile.runtime_floor_bytes;
-    planned_.needs.allowance_bytes = profile.allowance_bytes;
+    needs.runtime_floor_bytes = profile.runtime_floor_bytes;
+    needs.allowance_bytes = profile.allowance_bytes;
   }
 
   void estimate_times() {
     // About what one reader makes or copies a second, seen on a server core.
     constexpr double kRandomBytesPerSecond = 4e9;
     constexpr double kReadBytesPerSecond = 3e9;
-    const auto& source = *data_.train;
+    const data::Source& source = data_.first();
+    const Feed& feed = planned_.feed(Stage::train);
     const double bytes =
         static_cast<double>(job_.train.batch * (source.features().bytes() +
                                                 source.labels().bytes()));
     planned_.compute_seconds = planned_.plan.programs[0].compute_seconds;
-    if (planned_.train_feed.borrows_all()) {
+    if (feed.layout.borrows_all()) {
       planned_.input_seconds = 0;
     } else {
       planned_.input_seconds =
@@ -136,7 +148,7 @@ class JobPlanner {
                        : kReadBytesPerSecond);
     }
     planned_.step_seconds =
-        planned_.feeding.prefetch
+        feed.options.prefetch
             ? std::max(planned_.compute_seconds, planned_.input_seconds)
             : planned_.compute_seconds + planned_.input_seconds;
   }
@@ -150,13 +162,6 @@ class JobPlanner {
 
 }  // namespace
 
-int PlannedJob::find_program(const std::string& name) const {
-  for (std::size_t i = 0; i < plan.programs.size(); ++i) {
-    if (plan.programs[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 Result<PlannedJob> plan_programs(const JobSpec& job, const JobData& data,
                                  Machine& machine) {
   if (job.train.batch < 1) {
@@ -164,9 +169,11 @@ Result<PlannedJob> plan_programs(const JobSpec& job, const JobData& data,
                  fmt::format("train.batch: must be at least 1, not {}",
                              job.train.batch)};
   }
-  if (data.train->examples() < 1) {
-    return Error{ErrorCode::bad_input,
-                 data.train->describe() + ": there is no example in it"};
+  for (const auto& source : data.sources) {
+    if (source && source->examples() < 1) {
+      return Error{ErrorCode::bad_input,
+                   source->describe() + ": there is no example in it"};
+    }
   }
   Result<PlannedJob> planned = Error{};
   // Candidates must be judged where they will run: with the arena's threads.

@@ -2,6 +2,7 @@
 // training memory is taken here.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,20 +22,36 @@ struct PlannedProgram {
   std::vector<int> job_state;  // by the program's state: index in the needs
 };
 
+// How a stage's batches reach its programs.
+struct Feed {
+  data::FeederOptions options;
+  data::FeederLayout layout;
+};
+
+// Indices of a stage's programs; -1: none.
+struct StagePrograms {
+  int full = -1;
+  int tail = -1;
+};
+
 struct PlannedJob {
   plan::JobNeeds needs;
   plan::JobPlan plan;                    // programs in the order below
   std::vector<PlannedProgram> programs;  // named in plan.programs
   StepGraphs graphs;
-  data::FeederOptions feeding;
-  data::FeederLayout train_feed;
-  data::FeederLayout validation_feed;
+  std::array<Feed, kStages> feeds;
+  std::array<StagePrograms, kStages> stages;
   double input_seconds = 0;  // reading one batch
   double compute_seconds = 0;
   double step_seconds = 0;
   std::uint64_t numerics_key = 0;  // of all programs
 
-  int find_program(const std::string& name) const;  // -1: none
+  const Feed& feed(Stage stage) const {
+    return feeds[static_cast<std::size_t>(stage)];
+  }
+  const StagePrograms& programs_of(Stage stage) const {
+    return stages[static_cast<std::size_t>(stage)];
+  }
 };
 
 // `data` is what open_data() gave for the same job.

@@ -31,14 +31,12 @@ RunningJob::~RunningJob() = default;
 
 Status RunningJob::load_resident(JobData& data) {
   if (!data.resident) return {};
-  const auto load = [&](std::unique_ptr<data::Source>& source) -> Status {
-    if (!source) return {};
+  for (auto& source : data.sources) {
+    if (!source) continue;
     PLIMSOLL_ASSIGN(source, data::ResidentSource::load(*source, machine_.host(),
                                                        machine_.ledger()));
-    return {};
-  };
-  PLIMSOLL_RETURN_IF_ERROR(load(data.train));
-  return load(data.validation);
+  }
+  return {};
 }
 
 Status RunningJob::commit() {
@@ -71,30 +69,20 @@ Status RunningJob::make_programs() {
                        machine_.kernels()));
     programs_.push_back(std::move(made));
   }
-  train_ = planned_.find_program("train");
-  train_tail_ = planned_.find_program("train-tail");
-  evaluate_ = planned_.find_program("evaluate");
-  evaluate_tail_ = planned_.find_program("evaluate-tail");
   return {};
 }
 
 Status RunningJob::make_feeders(const JobData& data) {
   std::byte* start = arena_.data() + planned_.plan.arena.staging_offset;
-  const auto memory_of = [&](const data::FeederLayout& layout) {
-    return std::span<std::byte>(start,
-                                static_cast<std::size_t>(layout.total_bytes));
-  };
-  PLIMSOLL_ASSIGN(train_feeder_,
-                  data::BatchFeeder::create(*data.train, planned_.feeding,
-                                            planned_.train_feed,
-                                            memory_of(planned_.train_feed)));
-  if (!data.validation) return {};
-  data::FeederOptions options = planned_.feeding;
-  options.shuffle = false;
-  PLIMSOLL_ASSIGN(validation_feeder_,
-                  data::BatchFeeder::create(
-                      *data.validation, options, planned_.validation_feed,
-                      memory_of(planned_.validation_feed)));
+  for (std::size_t i = 0; i < kStages; ++i) {
+    if (!data.sources[i]) continue;
+    const Feed& feed = planned_.feeds[i];
+    PLIMSOLL_ASSIGN(
+        feeders_[i],
+        data::BatchFeeder::create(
+            *data.sources[i], feed.options, feed.layout,
+            {start, static_cast<std::size_t>(feed.layout.total_bytes)}));
+  }
   return {};
 }
 
@@ -102,24 +90,29 @@ Status RunningJob::make_feeders(const JobData& data) {
 // faulted in its code and private memory does.
 Status RunningJob::run_each_once(const JobData& data) {
   machine_.threads().warm_up();
-  const std::byte* slot = arena_.data() + planned_.plan.arena.staging_offset;
-  for (std::size_t i = 0; i < programs_.size(); ++i) {
-    const bool training =
-        static_cast<int>(i) == train_ || static_cast<int>(i) == train_tail_;
-    const data::FeederLayout& feed =
-        training ? planned_.train_feed : planned_.validation_feed;
-    const data::Source& source = training ? *data.train : *data.validation;
-    programs_[i]->bind_input(
-        0, feed.borrow_features
-               ? source.borrow_features(0, planned_.feeding.features_as)
-               : slot + feed.features_offset);
-    programs_[i]->bind_input(
-        1, feed.borrow_labels
-               ? source.borrow_labels(0, planned_.feeding.labels_as)
-               : slot + feed.labels_offset);
-    PLIMSOLL_RETURN_IF_ERROR(programs_[i]->run());
+  for (std::size_t i = 0; i < kStages; ++i) {
+    if (!data.sources[i]) continue;
+    const StagePrograms& programs = planned_.stages[i];
+    for (const int program : {programs.full, programs.tail}) {
+      if (program < 0) continue;
+      PLIMSOLL_RETURN_IF_ERROR(
+          run_once(program, planned_.feeds[i], *data.sources[i]));
+    }
   }
   return {};
+}
+
+Status RunningJob::run_once(int program, const Feed& feed,
+                            const data::Source& source) {
+  runtime::Program& code = *programs_[static_cast<std::size_t>(program)];
+  const std::byte* slot = arena_.data() + planned_.plan.arena.staging_offset;
+  code.bind_input(0, feed.layout.borrow_features
+                         ? source.borrow_features(0, feed.options.features_as)
+                         : slot + feed.layout.features_offset);
+  code.bind_input(1, feed.layout.borrow_labels
+                         ? source.borrow_labels(0, feed.options.labels_as)
+                         : slot + feed.layout.labels_offset);
+  return code.run();
 }
 
 void RunningJob::set_initial_state() {
@@ -135,32 +128,36 @@ void RunningJob::set_initial_state() {
   examples_set_ = -1;
 }
 
-Status RunningJob::train_step(const data::Batch& batch) {
-  if (batch.examples != examples_set_) {
+Result<runtime::Program*> RunningJob::program_for(Stage stage,
+                                                  std::int64_t examples) const {
+  const StagePrograms& programs = planned_.programs_of(stage);
+  for (const int index : {programs.full, programs.tail}) {
+    if (index < 0) continue;
+    runtime::Program* program =
+        programs_[static_cast<std::size_t>(index)].get();
+    if (program->plan().batch == examples) return program;
+  }
+  return Error{ErrorCode::internal,
+               fmt::format("no {} program was planned for a batch of {}",
+                           name_of(stage), examples)};
+}
+
+Status RunningJob::step(Stage stage, const data::Batch& batch) {
+  if (stage == Stage::train && batch.examples != examples_set_) {
     set_scalar(state(kInverseExamples), job_.train.precision,
                1.0 / static_cast<double>(batch.examples));
     examples_set_ = batch.examples;
   }
-  return step(train_, train_tail_, batch);
+  PLIMSOLL_ASSIGN(runtime::Program* const program,
+                  program_for(stage, batch.examples));
+  program->bind_input(0, batch.features);
+  program->bind_input(1, batch.labels);
+  return program->run();
 }
 
-Status RunningJob::evaluate_step(const data::Batch& batch) {
-  return step(evaluate_, evaluate_tail_, batch);
-}
-
-Status RunningJob::step(int full, int tail, const data::Batch& batch) {
-  const int index = batch.examples == job_.train.batch ? full : tail;
-  if (index < 0 ||
-      planned_.plan.programs[static_cast<std::size_t>(index)].batch !=
-          batch.examples) {
-    return Error{ErrorCode::internal,
-                 fmt::format("no program was planned for a batch of {}",
-                             batch.examples)};
-  }
-  runtime::Program& program = *programs_[static_cast<std::size_t>(index)];
-  program.bind_input(0, batch.features);
-  program.bind_input(1, batch.labels);
-  return program.run();
+const void* RunningJob::prediction(std::int64_t examples) const {
+  const auto program = program_for(Stage::predict, examples);
+  return program ? (*program)->output(0) : nullptr;
 }
 
 std::span<std::byte> RunningJob::state_at(std::size_t index) {

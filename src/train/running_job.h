@@ -26,11 +26,14 @@ class RunningJob {
 
   // One batch through the program of its size. Call inside the compute
   // threads' arena.
-  Status train_step(const data::Batch& batch);
-  Status evaluate_step(const data::Batch& batch);
+  Status step(Stage stage, const data::Batch& batch);
 
-  data::BatchFeeder& train_feeder() { return *train_feeder_; }
-  data::BatchFeeder* validation_feeder() { return validation_feeder_.get(); }
+  // Null where the job has no data for the stage.
+  data::BatchFeeder* feeder(Stage stage) {
+    return feeders_[static_cast<std::size_t>(stage)].get();
+  }
+  // What the last predict step made.
+  const void* prediction(std::int64_t examples) const;
 
   // A state's bytes by name; empty when the job has none of that name.
   std::span<std::byte> state(std::string_view name);
@@ -54,8 +57,10 @@ class RunningJob {
   Status make_programs();
   Status make_feeders(const JobData& data);
   Status run_each_once(const JobData& data);
+  Status run_once(int program, const Feed& feed, const data::Source& source);
   void set_initial_state();
-  Status step(int full, int tail, const data::Batch& batch);
+  Result<runtime::Program*> program_for(Stage stage,
+                                        std::int64_t examples) const;
   std::span<std::byte> state_at(std::size_t index);
 
   const JobSpec& job_;
@@ -64,12 +69,7 @@ class RunningJob {
   LedgerEntry runtime_entry_;
   Arena arena_;
   std::vector<std::unique_ptr<runtime::Program>> programs_;
-  std::unique_ptr<data::BatchFeeder> train_feeder_;
-  std::unique_ptr<data::BatchFeeder> validation_feeder_;
-  int train_ = -1;
-  int train_tail_ = -1;
-  int evaluate_ = -1;
-  int evaluate_tail_ = -1;
+  std::array<std::unique_ptr<data::BatchFeeder>, kStages> feeders_;
   std::int64_t examples_set_ = -1;  // what inverse_examples stands for now
 };
 

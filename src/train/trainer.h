@@ -25,6 +25,8 @@ struct RunOptions {
   std::string device = "cpu";
   std::optional<std::string> device_profile;
   int threads = 0;  // 0: all usable cores
+  // A program with the command `calibrate`; empty: see calibration.h.
+  std::string calibrator;
 };
 
 // A change that makes a job fit, or fit with more room.

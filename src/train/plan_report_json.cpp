@@ -1,0 +1,75 @@
+#include "train/plan_report_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+
+namespace plimsoll::train {
+
+using Json = nlohmann::ordered_json;
+
+std::string to_json(const PlanReport& report, bool whole_plan) {
+  Json accounts = Json::object();
+  for (int i = 0; i < kPurposes; ++i) {
+    accounts[std::string(name_of(static_cast<Purpose>(i)))] =
+        report.plan.host.accounts[static_cast<std::size_t>(i)];
+  }
+  Json remedies = Json::array();
+  for (const Remedy& remedy : report.remedies) {
+    remedies.push_back({{"change", remedy.change},
+                        {"apply", remedy.apply},
+                        {"host_bytes_saved", remedy.host_bytes_saved},
+                        {"device_bytes_saved", remedy.device_bytes_saved},
+                        {"slowdown", remedy.slowdown}});
+  }
+  Json programs = Json::array();
+  for (const plan::ProgramPlan& program : report.plan.programs) {
+    programs.push_back({{"name", program.name},
+                        {"batch", program.batch},
+                        {"instructions", program.order.size()},
+                        {"height_bytes", program.height_bytes},
+                        {"lower_bound_bytes", program.lower_bound_bytes}});
+  }
+  const Choices& choices = report.choices;
+  Json object = {
+      {"fits", report.fits},
+      {"exact", report.exact},
+      {"host",
+       {{"budget", report.host_budget.bytes},
+        {"budget_source", report.host_budget.source},
+        {"peak", report.plan.host.peak_bytes},
+        {"accounts", accounts},
+        {"pools", report.plan.host.pool_bytes},
+        {"runtime_floor", report.runtime_floor_bytes},
+        {"allowance", report.allowance_bytes}}},
+      {"device", nullptr},
+      {"first_to_exhaust",
+       report.first_to_exhaust ? Json(*report.first_to_exhaust) : Json()},
+      {"exhausts_at",
+       {{"host",
+         report.host_exhausts_at ? Json(*report.host_exhausts_at) : Json()},
+        {"device", nullptr}}},
+      {"choices",
+       {{"micro_batch", choices.micro_batch},
+        {"accumulation_steps", choices.accumulation_steps},
+        {"recomputed_ops", choices.recomputed_ops},
+        {"offloaded_bytes", choices.offloaded_bytes},
+        {"precision", choices.precision},
+        {"prefetch_batches", choices.prefetch_batches},
+        {"numerics", choices.numerics}}},
+      {"step_seconds",
+       {{"input", report.input_seconds},
+        {"copy", report.copy_seconds},
+        {"compute", report.compute_seconds},
+        {"total", report.step_seconds}}},
+      {"remedies", remedies},
+      {"refusal", report.refusal},
+      {"notes", report.notes},
+      {"programs", programs},
+      {"numerics_key", hash_text(report.numerics_key)},
+      {"fingerprint", report.plan.fingerprint}};
+  if (whole_plan) object["plan"] = Json::parse(plan::to_json(report.plan));
+  return object.dump(2);
+}
+
+}  // namespace plimsoll::train

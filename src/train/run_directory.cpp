@@ -1,0 +1,143 @@
+#include "train/run_directory.h"
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace plimsoll::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// JSON has no NaN: a diverged value is null.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
+}
+
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(number(value));
+  return list;
+}
+
+// Beside, then renamed: a reader never sees half a file.
+Status write_whole(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".part";
+  {
+    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+    file << text << '\n';
+    file.flush();
+    if (!file) return Error{ErrorCode::io, "cannot write " + beside};
+  }
+  std::error_code failure;
+  fs::rename(beside, path, failure);
+  if (failure) {
+    return Error{ErrorCode::io, path + ": " + failure.message()};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunDirectory>> RunDirectory::create(
+    const std::string& path, bool append_log) {
+  std::error_code failure;
+  fs::create_directories(path + "/checkpoints", failure);
+  if (failure) {
+    return Error{ErrorCode::io,
+                 "run directory " + path + ": " + failure.message()};
+  }
+  PLIMSOLL_ASSIGN(auto events, report::EventWriter::create(path));
+  std::unique_ptr<RunDirectory> folder(
+      new RunDirectory(path, std::move(events)));
+  folder->log_.open(path + "/log.jsonl",
+                    append_log ? std::ios::app : std::ios::trunc);
+  if (!folder->log_) {
+    return Error{ErrorCode::io, "cannot write " + path + "/log.jsonl"};
+  }
+  return folder;
+}
+
+Status RunDirectory::write_plan(const std::string& json) {
+  return write_whole(path_ + "/plan.json", json);
+}
+
+Status RunDirectory::write_summary(const std::string& json) {
+  return write_whole(path_ + "/summary.json", json);
+}
+
+Status RunDirectory::log_epoch(const FitRecord& record,
+                               const Progress& progress) {
+  Json line = {{"epoch", progress.epoch},
+               {"step", record.history.steps},
+               {"seconds", record.seconds},
+               {"loss", number(progress.loss)}};
+  for (const auto& [name, value] : progress.metrics) line[name] = number(value);
+  if (progress.validation_loss) {
+    line["val_loss"] = number(*progress.validation_loss);
+  }
+  line["examples_per_second"] = progress.examples_per_second;
+  line["host_bytes"] = progress.host_bytes;
+  line["stopped"] = record.stopped;
+  log_ << line.dump() << '\n';
+  log_.flush();
+  if (!log_)
+    return Error{ErrorCode::io, "cannot write " + path_ + "/log.jsonl"};
+  if (record.stopped) return {};
+
+  const std::int64_t step = record.history.steps;
+  PLIMSOLL_RETURN_IF_ERROR(
+      events_.add_scalar("epoch_loss", step, progress.loss));
+  for (const auto& [name, value] : progress.metrics) {
+    PLIMSOLL_RETURN_IF_ERROR(events_.add_scalar("epoch_" + name, step, value));
+  }
+  if (progress.validation_loss) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        events_.add_scalar("epoch_val_loss", step, *progress.validation_loss));
+  }
+  return events_.add_scalar("host_bytes", step,
+                            static_cast<double>(progress.host_bytes));
+}
+
+std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
+                         std::int64_t measured_pool_bytes,
+                         std::int64_t recorded_height_bytes) {
+  Json metrics = Json::object();
+  for (const auto& [name, values] : record.history.metrics) {
+    metrics[name] = numbers(values);
+  }
+  const double rate =
+      record.timed_seconds > 0
+          ? static_cast<double>(record.timed_examples) / record.timed_seconds
+          : 0;
+  std::int64_t planned_height = 0;
+  for (const plan::ProgramPlan& program : plan.programs) {
+    planned_height = std::max(planned_height, program.height_bytes);
+  }
+  const Json summary = {
+      {"forecast",
+       {{"host_peak", plan.host.peak_bytes},
+        {"host_ledger_peak", plan.host.pool_bytes},
+        {"device_peak", nullptr},
+        {"device_ledger_peak", nullptr},
+        {"arena_height", planned_height}}},
+      {"measured",
+       {{"host_rss_peak", record.rss_peak_bytes},
+        {"host_ledger_peak", measured_pool_bytes},
+        {"device_peak", nullptr},
+        {"device_ledger_peak", nullptr},
+        {"device_method", nullptr},
+        {"arena_height", recorded_height_bytes},
+        {"rss_by_epoch", record.anonymous_bytes_by_epoch},
+        {"allocations_after_first_step", record.charges_after_first_step}}},
+      {"stopped", record.stopped},
+      {"steps", record.history.steps},
+      {"seconds", record.seconds},
+      {"examples_per_second", rate},
+      {"loss_by_epoch", numbers(record.history.loss_by_epoch)},
+      {"metrics", metrics}};
+  return summary.dump(2);
+}
+
+}  // namespace plimsoll::train

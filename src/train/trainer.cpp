@@ -1,0 +1,289 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/units.h"
+#include "plan/search.h"
+#include "train/calibration.h"
+#include "train/checkpoint.h"
+#include "train/fit.h"
+#include "train/plan_report_json.h"
+#include "train/remedies.h"
+#include "train/run_directory.h"
+
+namespace plimsoll::train {
+namespace {
+
+constexpr std::int64_t kLargestBatch = 65536;
+// Epochs can be short: a checkpoint at most this often, and at the end.
+constexpr std::chrono::seconds kCheckpointInterval(60);
+
+struct Workplace {
+  std::unique_ptr<Machine> machine;
+  SystemMemory system;
+  Budget budget;
+};
+
+Result<Workplace> open_workplace(const JobSpec& job,
+                                 const RunOptions& options) {
+  if (options.device != "cpu") {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("--device {}: this version has the device `cpu` "
+                             "only",
+                             options.device)};
+  }
+  if (options.device_profile) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("--device-profile {}: this version ships no "
+                             "device profiles",
+                             *options.device_profile)};
+  }
+  Workplace place;
+  PLIMSOLL_ASSIGN(place.system, read_system_memory());
+  PLIMSOLL_ASSIGN(place.budget, resolve_host_budget(
+                                    {options.host_memory_flag,
+                                     options.host_memory_env, job.memory.host},
+                                    place.system));
+  PLIMSOLL_ASSIGN(DeviceProfile profile,
+                  cpu_profile(options.threads, options.calibrator));
+  place.machine = std::make_unique<Machine>(std::move(profile));
+  return place;
+}
+
+std::string refusal_of(const PlanReport& report) {
+  const std::int64_t peak = report.plan.host.peak_bytes;
+  const std::int64_t budget = report.host_budget.bytes;
+  const std::int64_t floor =
+      report.runtime_floor_bytes + report.allowance_bytes;
+  if (budget < floor) {
+    return fmt::format(
+        "the host budget of {} ({}) is below what the process itself needs, "
+        "{}; the whole job needs {}",
+        format_bytes(budget), report.host_budget.source, format_bytes(floor),
+        format_bytes(peak));
+  }
+  std::vector<std::pair<std::int64_t, std::string_view>> largest;
+  for (int i = 0; i < kPurposes; ++i) {
+    largest.emplace_back(report.plan.host.accounts[static_cast<std::size_t>(i)],
+                         name_of(static_cast<Purpose>(i)));
+  }
+  std::sort(largest.rbegin(), largest.rend());
+  return fmt::format(
+      "the job needs {} of host memory, {} more than its budget of {} ({}); "
+      "most of it is {} ({}) and {} ({})",
+      format_bytes(peak), format_bytes(peak - budget), format_bytes(budget),
+      report.host_budget.source, largest[0].second,
+      format_bytes(largest[0].first), largest[1].second,
+      format_bytes(largest[1].first));
+}
+
+// Fills in everything that follows from the plan alone.
+PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
+                     const Workplace& place) {
+  PlanReport report;
+  report.host_budget = place.budget;
+  report.plan = planned.plan;
+  report.fits = planned.plan.host.peak_bytes <= place.budget.bytes;
+  report.choices.micro_batch = job.train.batch;
+  report.choices.precision = std::string(name_of(job.train.precision));
+  report.choices.prefetch_batches = planned.feed(Stage::train).layout.slots;
+  report.input_seconds = planned.input_seconds;
+  report.compute_seconds = planned.compute_seconds;
+  report.step_seconds = planned.step_seconds;
+  report.numerics_key = planned.numerics_key;
+  report.notes = planned.graphs.notes;
+  report.runtime_floor_bytes = planned.needs.runtime_floor_bytes;
+  report.allowance_bytes = planned.needs.allowance_bytes;
+  if (!report.fits) report.refusal = refusal_of(report);
+  return report;
+}
+
+Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
+                               const JobData& data, Workplace& place,
+                               PlanReport& report) {
+  const auto fits = [&](std::int64_t batch) -> Result<bool> {
+    JobSpec other = job;
+    other.train.batch = batch;
+    PLIMSOLL_ASSIGN(const JobWeight weight, weigh(other, *place.machine));
+    return weight.host_peak_bytes <= place.budget.bytes;
+  };
+  PLIMSOLL_ASSIGN(report.host_exhausts_at,
+                  plan::smallest_failing(1, kLargestBatch, fits));
+  if (!report.fits || report.host_exhausts_at) report.first_to_exhaust = "host";
+  if (!report.fits) {
+    std::int64_t most = place.system.available_bytes;
+    for (const SystemLimit& limit : place.system.limits) {
+      most = std::min(most, limit.bytes);
+    }
+    const JobWeight now{
+        planned.plan.host.peak_bytes,
+        planned.step_seconds / static_cast<double>(job.train.batch)};
+    PLIMSOLL_ASSIGN(
+        report.remedies,
+        find_remedies(job, now, {place.budget.bytes, most}, *place.machine));
+  }
+  if (report.fits || !report.remedies.empty()) {
+    for (Remedy& remedy : advice_on_data(job, data)) {
+      report.remedies.push_back(std::move(remedy));
+    }
+  }
+  return {};
+}
+
+std::string refusal_text(const PlanReport& report) {
+  std::string text = report.refusal;
+  for (const Remedy& remedy : report.remedies) {
+    text += fmt::format("\n  {}{}{}", remedy.change,
+                        remedy.apply.empty() ? "" : ": ", remedy.apply);
+  }
+  return text;
+}
+
+// One training run, from a plan that fits to its summary.
+class TrainingRun {
+ public:
+  TrainingRun(const JobSpec& job, const TrainRequest& request, Workplace& place,
+              PlannedJob planned, JobData data)
+      : job_(job),
+        request_(request),
+        place_(place),
+        planned_(std::move(planned)),
+        data_(std::move(data)) {}
+
+  Result<TrainOutcome> run(const std::string& plan_json) {
+    Machine& machine = *place_.machine;
+    machine.ledger().set_limit(Space::host, place_.budget.bytes);
+    History start;
+    const std::string checkpoint = checkpoint_path(request_.run_dir);
+    const bool resuming =
+        request_.resume && std::filesystem::exists(checkpoint);
+    if (!request_.run_dir.empty()) {
+      PLIMSOLL_ASSIGN(folder_,
+                      RunDirectory::create(request_.run_dir, resuming));
+      PLIMSOLL_RETURN_IF_ERROR(folder_->write_plan(plan_json));
+    }
+    PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine));
+    if (resuming) {
+      PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_));
+    }
+    saved_at_ = std::chrono::steady_clock::now();
+    FitHooks hooks;
+    hooks.on_progress = request_.on_progress;
+    hooks.stop = request_.stop;
+    hooks.on_epoch = [&](const FitRecord& record, const Progress& progress) {
+      return finish_epoch(record, progress);
+    };
+    PLIMSOLL_ASSIGN(const FitRecord record,
+                    fit(job_, *running_, data_, machine, place_.budget.bytes,
+                        std::move(start), hooks));
+    TrainOutcome outcome;
+    outcome.steps = record.history.steps;
+    outcome.stopped = record.stopped;
+    outcome.run_dir = request_.run_dir;
+    outcome.summary_json =
+        summary_json(planned_.plan, record, machine.host().peak_mapped_bytes(),
+                     running_->recorded_height_bytes());
+    if (folder_) {
+      PLIMSOLL_RETURN_IF_ERROR(folder_->write_summary(outcome.summary_json));
+    }
+    return outcome;
+  }
+
+ private:
+  Status finish_epoch(const FitRecord& record, const Progress& progress) {
+    if (!folder_) return {};
+    const auto now = std::chrono::steady_clock::now();
+    const bool last = record.history.epoch == job_.train.epochs;
+    if (record.stopped || last || now - saved_at_ >= kCheckpointInterval) {
+      PLIMSOLL_RETURN_IF_ERROR(save_checkpoint(
+          checkpoint_path(request_.run_dir), *running_, record.history));
+      saved_at_ = now;
+    }
+    return folder_->log_epoch(record, progress);
+  }
+
+  const JobSpec& job_;
+  const TrainRequest& request_;
+  Workplace& place_;
+  PlannedJob planned_;
+  JobData data_;
+  std::unique_ptr<RunDirectory> folder_;
+  std::unique_ptr<RunningJob> running_;
+  std::chrono::steady_clock::time_point saved_at_;
+};
+
+}  // namespace
+
+Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
+  PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
+  PLIMSOLL_ASSIGN(const JobData data, open_data(job));
+  PLIMSOLL_ASSIGN(const PlannedJob planned,
+                  plan_programs(job, data, *place.machine));
+  PlanReport report = report_on(job, planned, place);
+  PLIMSOLL_RETURN_IF_ERROR(
+      add_limits_and_remedies(job, planned, data, place, report));
+  return report;
+}
+
+Result<std::vector<SweepRow>> sweep_job(const JobSpec& job,
+                                        const RunOptions& options,
+                                        const std::string& key,
+                                        std::int64_t from, std::int64_t to) {
+  if (key != "batch" && key != "examples") {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("--sweep {}: sweep over batch or examples", key)};
+  }
+  if (from < 1 || to < from) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("--sweep {}={}:{}: the range must start at 1 or "
+                             "above and not end before it starts",
+                             key, from, to)};
+  }
+  if (key == "examples" && job.data.source.type != "random") {
+    return Error{ErrorCode::bad_input,
+                 "--sweep examples: the number of examples of files is fixed; "
+                 "sweep over a random source"};
+  }
+  PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
+  std::vector<SweepRow> rows;
+  for (std::int64_t value = from;;) {
+    JobSpec other = job;
+    (key == "batch" ? other.train.batch : other.data.source.examples) = value;
+    PLIMSOLL_ASSIGN(const JobWeight weight, weigh(other, *place.machine));
+    rows.push_back(
+        {value, weight.host_peak_bytes,
+         weight.host_peak_bytes <= place.budget.bytes,
+         weight.seconds_per_example * static_cast<double>(other.train.batch)});
+    if (value == to) break;
+    value = value > to / 2 ? to : value * 2;
+  }
+  return rows;
+}
+
+Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
+                               const TrainRequest& request) {
+  PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
+  PLIMSOLL_ASSIGN(JobData data, open_data(job));
+  PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
+  std::string plan_json;
+  {
+    PlanReport report = report_on(job, planned, place);
+    PLIMSOLL_RETURN_IF_ERROR(
+        add_limits_and_remedies(job, planned, data, place, report));
+    if (!report.fits) {
+      return Error{ErrorCode::does_not_fit, refusal_text(report)};
+    }
+    plan_json = to_json(report, true);
+  }
+  // Planning's garbage goes back to the system before memory is committed.
+  malloc_trim(0);
+  return TrainingRun(job, request, place, std::move(planned), std::move(data))
+      .run(plan_json);
+}
+
+}  // namespace plimsoll::train
