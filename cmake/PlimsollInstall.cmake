@@ -3,7 +3,19 @@
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/plimsoll)
 
-get_property(libraries GLOBAL PROPERTY PLIMSOLL_LIBRARIES)
+# What plimsoll_train, which implements the facade, is made of; the front ends
+# stay out of the package.
+get_property(known GLOBAL PROPERTY PLIMSOLL_LIBRARIES)
+set(libraries "")
+set(pending plimsoll_train)
+while(pending)
+  list(POP_FRONT pending library)
+  if(library IN_LIST known AND NOT library IN_LIST libraries)
+    list(APPEND libraries ${library})
+    get_target_property(needs ${library} LINK_LIBRARIES)
+    list(APPEND pending ${needs})
+  endif()
+endwhile()
 add_library(plimsoll_facade INTERFACE)
 set_target_properties(plimsoll_facade PROPERTIES EXPORT_NAME plimsoll)
 target_include_directories(

@@ -13,8 +13,14 @@ function(plimsoll_library name)
            $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(plimsoll_${name} PUBLIC cxx_std_20)
-  target_link_libraries(plimsoll_${name} PUBLIC ${arg_DEPENDS}
-                        PRIVATE ${arg_PRIVATE_DEPENDS})
+  target_link_libraries(plimsoll_${name} PUBLIC ${arg_DEPENDS})
+  foreach(dependency ${arg_PRIVATE_DEPENDS})
+    if(dependency MATCHES "^(nlohmann_json|CLI11)::")
+      # Headers alone: who uses the installed library does not need them.
+      set(dependency $<BUILD_INTERFACE:${dependency}>)
+    endif()
+    target_link_libraries(plimsoll_${name} PRIVATE ${dependency})
+  endforeach()
   set_property(GLOBAL APPEND PROPERTY PLIMSOLL_LIBRARIES plimsoll_${name})
 endfunction()
 
