@@ -1,0 +1,266 @@
+#include "ops/elementwise/elementwise_cpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "device/cpu/compute_threads.h"
+#include "ops/elementwise/domain.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/elementwise_loops.h"
+#include "ops/elementwise/program.h"
+#include "ops/isa.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::KernelCandidate;
+using graph::KernelQuery;
+
+// Seconds of one thread, from what the loops and memory were measured to do.
+double seconds_of_one(const KernelQuery& query) {
+  const graph::Cost cost =
+      query.op->cost(query.inputs, query.outputs, *query.attrs);
+  double flops_per_second = best_isa() == Isa::v4   ? 30e9
+                            : best_isa() == Isa::v3 ? 15e9
+                                                    : 7e9;
+  // f64 is half as wide, and its functions are the library's, one by one.
+  if (query.outputs[0].dtype == DType::f64) flops_per_second /= 6;
+  constexpr double kBytesPerSecond = 12e9;
+  return cost.flops / flops_per_second + cost.bytes / kBytesPerSecond;
+}
+
+// Chunks that threads share; small work stays on the calling thread.
+std::int64_t chunks_of(double seconds, int threads, std::int64_t blocks) {
+  constexpr double kWorthSharing = 20e-6;
+  if (threads <= 1 || seconds < kWorthSharing) return 1;
+  const auto most = static_cast<std::int64_t>(seconds / (kWorthSharing / 2));
+  return std::min({std::int64_t{2} * threads, most, blocks});
+}
+
+struct Setup {
+  Domain domain;
+  CompiledExpression code;
+  std::int64_t chunks = 1;
+  std::int64_t slot_bytes = 0;
+
+  int slots() const { return std::max(code.direct.slots, code.safe.slots); }
+};
+
+// Nothing where no loop fits: the catalogue then names op and dtypes.
+std::optional<Setup> set_up(const KernelQuery& query, int threads) {
+  const graph::TensorType& type = query.outputs[0];
+  if (!is_trainable(type.dtype)) return std::nullopt;
+  for (const graph::TensorType& input : query.inputs) {
+    if (input.dtype != type.dtype) return std::nullopt;
+  }
+  auto domain = find_domain(query.inputs, type.shape);
+  if (!domain) return std::nullopt;
+  Setup setup;
+  setup.domain = *std::move(domain);
+  std::vector<bool> in_slot;
+  for (const InputAccess& input : setup.domain.inputs) {
+    in_slot.push_back(input.access != Access::dense &&
+                      input.access != Access::periodic);
+  }
+  setup.code = compile(expression_of(*query.op, *query.attrs), in_slot);
+  if (setup.domain.elements > 0) {
+    // An odd number of cache lines: slots that lie whole pages apart would
+    // take each other's place in L1.
+    const std::int64_t lines =
+        (std::min(setup.domain.block, setup.domain.elements) *
+             size_of(type.dtype) +
+         63) /
+        64;
+    setup.slot_bytes = (lines | 1) * 64;
+    setup.chunks =
+        chunks_of(seconds_of_one(query), threads, setup.domain.blocks());
+  }
+  return setup;
+}
+
+class ElementwiseKernel final : public Kernel {
+ public:
+  ElementwiseKernel(Setup setup, DType dtype, ComputeThreads& threads)
+      : setup_(std::move(setup)),
+        element_bytes_(size_of(dtype)),
+        loops_(dtype == DType::f32 ? pick_elementwise_loops().f32
+                                   : pick_elementwise_loops().f64),
+        expand_(dtype == DType::f32 ? expand_f32 : expand_f64),
+        threads_(threads) {}
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    if (setup_.domain.elements == 0) return LaunchStatus::ok;
+    const Program& program = choose(args);
+    if (setup_.chunks == 1) {
+      run(args, program, 0);
+      return LaunchStatus::ok;
+    }
+    auto body = [&](std::int64_t chunk) { run(args, program, chunk); };
+    threads_.for_each_chunk(setup_.chunks, body);
+    return LaunchStatus::ok;
+  }
+
+ private:
+  struct Block {
+    std::int64_t start = 0;
+    std::int64_t count = 0;
+    char* slots = nullptr;
+  };
+
+  const Program& choose(const LaunchArgs& args) const {
+    for (const Hazard& hazard : setup_.code.hazards) {
+      if (args.inputs[hazard.input] == args.outputs[hazard.output]) {
+        return setup_.code.safe;
+      }
+    }
+    return setup_.code.direct;
+  }
+
+  char* slot(const Block& block, int index) const {
+    return block.slots + index * setup_.slot_bytes;
+  }
+
+  void run(const LaunchArgs& args, const Program& program,
+           std::int64_t chunk) const {
+    const Domain& domain = setup_.domain;
+    const std::int64_t blocks = domain.blocks();
+    const std::int64_t first = blocks * chunk / setup_.chunks;
+    const std::int64_t last = blocks * (chunk + 1) / setup_.chunks;
+    Block block;
+    block.slots = static_cast<char*>(args.scratch) +
+                  chunk * setup_.slots() * setup_.slot_bytes;
+    fill_once(args, program, block);
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t column = i % domain.blocks_per_row * domain.block;
+      block.start = i / domain.blocks_per_row * domain.row + column;
+      block.count = std::min(domain.block, domain.row - column);
+      if (block.count <= 0) continue;
+      run_block(args, program, block);
+    }
+  }
+
+  void fill_once(const LaunchArgs& args, const Program& program,
+                 const Block& block) const {
+    const std::int64_t count =
+        std::min(setup_.domain.block, setup_.domain.elements);
+    for (const Step& step : program.once) {
+      call(step, nullptr, nullptr, slot(block, step.out.index), count);
+    }
+    for (std::size_t i = 0; i < setup_.domain.inputs.size(); ++i) {
+      const InputAccess& input = setup_.domain.inputs[i];
+      if (input.access != Access::scalar && input.access != Access::tiled) {
+        continue;
+      }
+      char* out = slot(block, program.input_slots[i]);
+      // Doubling what is there repeats it with few long copies.
+      const std::int64_t bytes = count * element_bytes_;
+      std::int64_t done = std::min(input.period * element_bytes_, bytes);
+      std::memcpy(out, args.inputs[i], static_cast<std::size_t>(done));
+      while (done < bytes) {
+        const std::int64_t more = std::min(done, bytes - done);
+        std::memcpy(out + done, out, static_cast<std::size_t>(more));
+        done += more;
+      }
+    }
+  }
+
+  void run_block(const LaunchArgs& args, const Program& program,
+                 const Block& block) const {
+    for (std::size_t i = 0; i < setup_.domain.inputs.size(); ++i) {
+      const InputAccess& input = setup_.domain.inputs[i];
+      if (input.access != Access::expanded) continue;
+      expand_(setup_.domain, input, args.inputs[i],
+              slot(block, program.input_slots[i]), block.start, block.count);
+    }
+    for (const Step& step : program.steps) {
+      call(step, read(args, step.a, block), read(args, step.b, block),
+           write(args, step.out, block), block.count);
+    }
+  }
+
+  const void* read(const LaunchArgs& args, const Place& place,
+                   const Block& block) const {
+    if (place.kind == Place::Kind::none) return nullptr;
+    if (place.kind != Place::Kind::input) return write(args, place, block);
+    const InputAccess& input =
+        setup_.domain.inputs[static_cast<std::size_t>(place.index)];
+    const std::int64_t start = input.access == Access::periodic
+                                   ? block.start % input.period
+                                   : block.start;
+    return static_cast<const char*>(args.inputs[place.index]) +
+           start * element_bytes_;
+  }
+
+  void* write(const LaunchArgs& args, const Place& place,
+              const Block& block) const {
+    if (place.kind == Place::Kind::slot) return slot(block, place.index);
+    return static_cast<char*>(args.outputs[place.index]) +
+           block.start * element_bytes_;
+  }
+
+  void call(const Step& step, const void* a, const void* b, void* out,
+            std::int64_t count) const {
+    loops_[static_cast<std::size_t>(step.code)](a, b, out, step.scalar, count);
+  }
+
+  const Setup setup_;
+  const std::int64_t element_bytes_;
+  const ElementwiseLoop* const loops_;
+  decltype(&expand_f32) const expand_;
+  ComputeThreads& threads_;
+};
+
+std::int64_t private_bytes(const Setup& setup) {
+  const auto steps = setup.code.direct.once.size() +
+                     setup.code.direct.steps.size() +
+                     setup.code.safe.once.size() + setup.code.safe.steps.size();
+  return static_cast<std::int64_t>(sizeof(ElementwiseKernel) +
+                                   steps * sizeof(Step) +
+                                   setup.domain.inputs.size() * 256);
+}
+
+Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
+                                                ComputeThreads& threads) {
+  const auto setup = set_up(query, threads.size());
+  if (!setup) return std::vector<KernelCandidate>();
+  KernelCandidate candidate;
+  // Every element is made alone: no split enters the name.
+  candidate.name = fmt::format("fused:{}", name_of(best_isa()));
+  candidate.scratch_bytes = setup->chunks * setup->slots() * setup->slot_bytes;
+  candidate.private_bytes = private_bytes(*setup);
+  const auto sharing = static_cast<double>(
+      std::min<std::int64_t>(setup->chunks, threads.size()));
+  candidate.seconds = 0.2e-6 + seconds_of_one(query) / sharing;
+  return std::vector<KernelCandidate>{std::move(candidate)};
+}
+
+Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
+                                       const KernelCandidate&,
+                                       ComputeThreads& threads) {
+  auto setup = set_up(query, threads.size());
+  if (!setup) {
+    return Error{ErrorCode::unsupported,
+                 fmt::format("{} has no CPU kernel for {}", query.op->name,
+                             query.outputs[0].to_string())};
+  }
+  return std::unique_ptr<Kernel>(std::make_unique<ElementwiseKernel>(
+      *std::move(setup), query.outputs[0].dtype, threads));
+}
+
+}  // namespace
+
+std::span<const CpuKernels> elementwise_cpu_kernels() {
+  static const auto kernels = [] {
+    std::vector<CpuKernels> all;
+    for (const graph::OpDef* op : elementwise_ops()) {
+      all.push_back({op->name, candidates, create});
+    }
+    return all;
+  }();
+  return kernels;
+}
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,227 @@
+#include "ops/elementwise/elementwise.h"
+
+#include "op_record.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+using graph::ElementwiseCode;
+using graph::ElementwiseExpression;
+using graph::ElementwiseInstruction;
+
+OpRecord record_of(ElementwiseCode code, const std::string& name,
+                   std::vector<Shape> shapes, std::vector<Range> ranges = {}) {
+  OpRecord record;
+  record.name = std::string(graph::name_of(code)) + "_" + name;
+  record.op = &elementwise_op(code);
+  for (Shape& shape : shapes) {
+    record.inputs.push_back({DType::f32, std::move(shape)});
+  }
+  record.attrs = {{"scalar", 0.25}};
+  record.ranges = std::move(ranges);
+  return record;
+}
+
+bool has_gradient(ElementwiseCode code) {
+  return code != ElementwiseCode::sign && code != ElementwiseCode::equal &&
+         code != ElementwiseCode::greater &&
+         code != ElementwiseCode::greater_scalar;
+}
+
+// Where the function is defined and its derivatives stay moderate.
+std::vector<Range> ranges_of(ElementwiseCode code) {
+  switch (code) {
+    case ElementwiseCode::divide:
+      return {{-2, 2}, {0.5, 3}};
+    case ElementwiseCode::sqrt:
+    case ElementwiseCode::log:
+      return {{0.1, 5}};
+    case ElementwiseCode::sign:
+    case ElementwiseCode::equal:
+    case ElementwiseCode::greater:
+      return {{-2, 2, true}, {-2, 2, true}};
+    case ElementwiseCode::bce_logits:
+      return {{-6, 6}, {0, 1}};
+    default:
+      return {{-4, 4}, {-4, 4}};
+  }
+}
+
+// Every op, at one element and around the length of a block.
+void add_every_code(std::vector<OpRecord>& records) {
+  for (int i = 0; i < graph::kElementwiseCodes; ++i) {
+    const auto code = static_cast<ElementwiseCode>(i);
+    const int arity = graph::arity_of(code);
+    if (arity == 0) continue;
+    for (const std::int64_t size : {1, 7, 1023, 1025}) {
+      records.push_back(record_of(
+          code, std::to_string(size),
+          std::vector<Shape>(static_cast<std::size_t>(arity), Shape{size}),
+          ranges_of(code)));
+      OpRecord& record = records.back();
+      if (size != 7 || !has_gradient(code)) continue;
+      for (int input = 0; input < arity; ++input) {
+        // The masks of relu's gradients are flat.
+        if (input == 1 && (code == ElementwiseCode::relu_grad ||
+                           code == ElementwiseCode::leaky_relu_grad)) {
+          continue;
+        }
+        record.gradient_of.push_back(input);
+      }
+      record.gradient_tolerance = 1e-5;
+    }
+  }
+}
+
+// Each way of broadcasting that the kernel tells apart, and gradients through
+// it.
+void add_broadcasts(std::vector<OpRecord>& records) {
+  struct Pattern {
+    const char* name;
+    Shape a, b;
+    bool small = true;
+  };
+  const std::vector<Pattern> patterns = {
+      {"same", {7, 33}, {7, 33}},
+      {"scalars", {}, {}},
+      {"scalar", {5, 7}, {}},
+      {"scalar_first", {1}, {1025}, false},
+      {"row_short", {103, 10}, {10}, false},
+      {"row_one_block", {9, 512}, {512}, false},
+      {"row_small", {6, 5}, {5}},
+      {"row_long", {1500}, {5, 1500}, false},
+      {"row_just_over", {3, 1025}, {1, 1025}, false},
+      {"row_of_rows", {7, 300, 10}, {300, 10}, false},
+      {"column", {11, 1}, {11, 9}},
+      {"column_long", {3, 2100}, {3, 1}, false},
+      {"column_many", {1031, 3}, {1031, 1}, false},
+      {"outer", {6, 1}, {1, 7}},
+      {"middle", {2, 1, 5}, {2, 3, 5}},
+      {"general", {3, 1, 5, 1}, {1, 4, 1, 6}},
+      {"general_long", {3, 1, 700}, {1, 5, 700}, false},
+      {"leading_ones", {1, 1, 7}, {7}},
+      {"ones_both", {1, 1}, {1}},
+      {"large", {100003}, {100003}, false},
+      {"large_row", {1001, 103}, {103}, false},
+      {"large_column", {307, 401}, {307, 1}, false},
+      {"empty", {0, 3}, {3}, false},
+  };
+  for (const Pattern& pattern : patterns) {
+    for (const auto code :
+         {ElementwiseCode::subtract, ElementwiseCode::multiply}) {
+      records.push_back(record_of(code, pattern.name, {pattern.a, pattern.b}));
+      if (pattern.small) records.back().gradient_of = {0, 1};
+    }
+  }
+  for (const auto code : {ElementwiseCode::maximum, ElementwiseCode::divide,
+                          ElementwiseCode::bce_logits}) {
+    records.push_back(
+        record_of(code, "broadcast", {{4, 5}, {5}}, ranges_of(code)));
+    records.back().gradient_of = {0, 1};
+  }
+}
+
+// The functions over most of f32's range.
+void add_wide_ranges(std::vector<OpRecord>& records) {
+  const auto add = [&](ElementwiseCode code, Range range) {
+    records.push_back(record_of(code, "wide", {{4099}}, {range}));
+    records.back().tolerance = 1e-6;
+  };
+  add(ElementwiseCode::exp, {-110, 88});
+  add(ElementwiseCode::log, {1e-30, 1e-20});
+  add(ElementwiseCode::tanh, {-20, 20});
+  add(ElementwiseCode::sigmoid, {-100, 100});
+  add(ElementwiseCode::gelu, {-20, 20});
+  records.push_back(record_of(ElementwiseCode::gelu_grad, "wide",
+                              {{4099}, {4099}}, {{1, 1}, {-20, 20}}));
+  records.push_back(record_of(ElementwiseCode::bce_logits, "wide",
+                              {{4099}, {4099}}, {{-100, 100}, {0, 1}}));
+}
+
+void add_shaped(std::vector<OpRecord>& records) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    OpRecord record;
+    record.name = "constant_" + std::string(name_of(dtype));
+    record.op = &elementwise_op(ElementwiseCode::constant);
+    record.attrs = {{"shape", Shape{3, 700}},
+                    {"dtype", std::string(name_of(dtype))},
+                    {"scalar", 0.375}};
+    records.push_back(record);
+  }
+  for (const Shape& from : {Shape{}, Shape{7}, Shape{5, 1}, Shape{5, 7}}) {
+    records.push_back(record_of(ElementwiseCode::identity,
+                                "to_5_7_from_" + from.to_string(), {from}));
+    records.back().attrs = {{"shape", Shape{5, 7}}};
+    records.back().gradient_of = {0};
+  }
+}
+
+OpRecord fused(const std::string& name, std::vector<Shape> shapes,
+               std::vector<ElementwiseInstruction> instructions,
+               std::vector<int> results) {
+  OpRecord record;
+  record.name = "fused_" + name;
+  record.op = &fused_op();
+  const int inputs = static_cast<int>(shapes.size());
+  for (Shape& shape : shapes) {
+    record.inputs.push_back({DType::f32, std::move(shape)});
+  }
+  record.attrs =
+      graph::to_attrs({inputs, std::move(instructions), std::move(results)});
+  return record;
+}
+
+void add_fused(std::vector<OpRecord>& records) {
+  using Code = ElementwiseCode;
+  // sigmoid((a + row) * scalar) and, on the way, a + row.
+  const std::vector<ElementwiseInstruction> chain = {
+      {Code::add, 0, 1}, {Code::multiply, 3, 2}, {Code::sigmoid, 4}};
+  records.push_back(fused("chain", {{33, 70}, {70}, {}}, chain, {5, 3}));
+  records.push_back(fused("long_rows", {{3, 2048}, {2048}, {1}}, chain, {5}));
+  // Periods of 10 and 3000 and a column at once.
+  records.push_back(
+      fused("periods", {{4, 300, 10}, {10}, {300, 10}, {4, 1, 1}},
+            {{Code::add, 0, 1}, {Code::multiply, 4, 2}, {Code::subtract, 5, 3}},
+            {6}));
+  // Output 0 is written before input 0 is read again; output 2 is an input,
+  // output 3 is output 1 again, output 4 a constant.
+  records.push_back(fused("hazards", {{2, 1027}, {2, 1027}},
+                          {{Code::add, 0, 1},
+                           {Code::constant, -1, -1, 0.5},
+                           {Code::multiply, 2, 3},
+                           {Code::subtract, 4, 0},
+                           {Code::maximum, 5, 1}},
+                          {2, 6, 1, 6, 3}));
+  // More values alive than one slot, some read twice, one by nobody.
+  records.push_back(fused("slots", {{1030}},
+                          {{Code::square, 0},
+                           {Code::exp, 0},
+                           {Code::multiply, 1, 2},
+                           {Code::multiply, 3, 3},
+                           {Code::negate, 1},
+                           {Code::add, 4, 2},
+                           {Code::subtract, 6, 1}},
+                          {7}));
+  records.push_back(
+      fused("only_constant", {}, {{Code::constant, -1, -1, 2}}, {0}));
+  records.back().attrs.set("shape", Shape{5, 7});
+  records.back().attrs.set("dtype", std::string("f32"));
+  records.push_back(
+      fused("large", {{100003}, {1}},
+            {{Code::multiply, 0, 1}, {Code::tanh, 2}, {Code::tanh_grad, 0, 3}},
+            {4, 3}));
+}
+
+}  // namespace
+
+std::vector<OpRecord> elementwise_records() {
+  std::vector<OpRecord> records;
+  add_every_code(records);
+  add_broadcasts(records);
+  add_wide_ranges(records);
+  add_shaped(records);
+  add_fused(records);
+  return records;
+}
+
+}  // namespace plimsoll::ops::testing
