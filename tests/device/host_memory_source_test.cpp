@@ -1,0 +1,75 @@
+#include "device/cpu/host_memory_source.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "base/units.h"
+#include "device/cpu/process_memory.h"
+
+namespace plimsoll {
+namespace {
+
+std::int64_t anonymous_bytes() {
+  static const auto reader = ProcessMemoryReader::open_self();
+  ProcessMemory memory;
+  return reader.ok() && reader->read(memory) ? memory.anonymous_bytes : -1;
+}
+
+TEST(HostMemorySourceTest, ResidentIsMappedToTheByte) {
+  HostMemorySource source;
+  anonymous_bytes();  // the reader's own first steps
+  // Past several huge pages, with an odd end: none may round it up.
+  const std::int64_t bytes = 9 * kMiB + 3 * source.granularity_bytes();
+  const std::int64_t before = anonymous_bytes();
+  void* start = source.map(bytes);
+  const std::int64_t mapped = anonymous_bytes();
+  ASSERT_NE(start, nullptr);
+  source.unmap(start, bytes);
+  const std::int64_t after = anonymous_bytes();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_EQ(mapped - before, bytes);
+  EXPECT_EQ(after, before);
+#else
+  EXPECT_GE(mapped - before, bytes);  // and the sanitizer's shadow
+  EXPECT_LT(after, mapped);
+#endif
+}
+
+TEST(HostMemorySourceTest, PagesAreZeroAndWritable) {
+  HostMemorySource source;
+  const std::int64_t bytes = 16 * source.granularity_bytes();
+  auto* start = static_cast<unsigned char*>(source.map(bytes));
+  ASSERT_NE(start, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(start) % 4096, 0u);
+  for (std::int64_t i = 0; i < bytes; ++i) ASSERT_EQ(start[i], 0);
+  start[0] = start[bytes - 1] = 7;
+  source.unmap(start, bytes);
+}
+
+TEST(HostMemorySourceTest, CountsAtTheCall) {
+  HostMemorySource source;
+  const std::int64_t page = source.granularity_bytes();
+  void* a = source.map(page);
+  void* b = source.map(3 * page);
+  EXPECT_EQ(source.mapped_bytes(), 4 * page);
+  source.unmap(a, page);
+  EXPECT_EQ(source.mapped_bytes(), 3 * page);
+  EXPECT_EQ(source.peak_mapped_bytes(), 4 * page);
+  source.unmap(b, 3 * page);
+  source.unmap(nullptr, page);
+  EXPECT_EQ(source.mapped_bytes(), 0);
+  EXPECT_EQ(source.peak_mapped_bytes(), 4 * page);
+}
+
+TEST(HostMemorySourceTest, RefusalsAreNullAndCountNothing) {
+  HostMemorySource source;
+  EXPECT_EQ(source.map(0), nullptr);
+  EXPECT_EQ(source.map(-4096), nullptr);
+  EXPECT_EQ(source.map(100), nullptr);
+  EXPECT_EQ(source.map(std::int64_t{1} << 60), nullptr);
+  EXPECT_EQ(source.peak_mapped_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll
