@@ -1,0 +1,57 @@
+#include "ops/matmul/matmul_cpu.h"
+
+#include <algorithm>
+
+#include "device/cpu/compute_threads.h"
+#include "ops/matmul/onednn_product.h"
+#include "ops/matmul/own_product.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::KernelCandidate;
+using graph::KernelQuery;
+
+ProductShape shape_of(const KernelQuery& query) {
+  return product_shape(query.inputs, query.outputs, *query.attrs);
+}
+
+ProductTypes types_of(const KernelQuery& query) {
+  return {query.inputs[0].dtype, query.outputs[0].dtype};
+}
+
+Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
+                                                ComputeThreads& threads) {
+  const ProductShape shape = shape_of(query);
+  const ProductTypes types = types_of(query);
+  std::vector<KernelCandidate> all =
+      own_candidates(shape, types.operands, threads.size());
+  if (types.operands == DType::f32 || types.operands == DType::bf16) {
+    PLIMSOLL_ASSIGN(auto library, onednn_candidates(shape, types, threads));
+    all.insert(all.end(), library.begin(), library.end());
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const KernelCandidate& a, const KernelCandidate& b) {
+                     return a.seconds < b.seconds;
+                   });
+  return all;
+}
+
+Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
+                                       const KernelCandidate& candidate,
+                                       ComputeThreads& threads) {
+  const ProductShape shape = shape_of(query);
+  const ProductTypes types = types_of(query);
+  if (candidate.name.starts_with("matmul:onednn:")) {
+    return make_onednn_product(shape, types, candidate, threads);
+  }
+  return make_own_product(shape, types.operands, candidate, threads);
+}
+
+constexpr CpuKernels kKernels[] = {{"matmul", candidates, create}};
+
+}  // namespace
+
+std::span<const CpuKernels> matmul_cpu_kernels() { return kKernels; }
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,120 @@
+// Compiled once for each instruction-set level, see cmake/PlimsollIsa.cmake.
+#include "ops/update/update_loops.h"
+
+#include "ops/simd/simd.h"
+
+namespace plimsoll::ops::PLIMSOLL_ISA {
+namespace {
+
+// Calls body(load, store, offset) for whole vectors and once for the rest.
+template <class T, class Body>
+void each_vector(std::int64_t begin, std::int64_t end, const Body& body) {
+  using S = Simd<T>;
+  std::int64_t i = begin;
+  for (; i + S::kLanes <= end; i += S::kLanes) {
+    body([i](const T* from) { return S::load(from + i); },
+         [i](T* to, typename S::Reg value) { S::store(to + i, value); });
+  }
+  if (i < end) {
+    const auto mask = S::mask(end - i);
+    body([i, mask](const T* from) { return S::load(from + i, mask); },
+         [i, mask](T* to, typename S::Reg value) {
+           S::store(to + i, value, mask);
+         });
+  }
+}
+
+template <class T>
+void sgd(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
+  using S = Simd<T>;
+  const auto rate = S::set(args.rate);
+  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
+    store(args.new_parameter,
+          S::fnma(rate, load(args.gradient), load(args.parameter)));
+  });
+}
+
+template <class T>
+void sgd_momentum(const UpdateArgs<T>& args, std::int64_t begin,
+                  std::int64_t end) {
+  using S = Simd<T>;
+  const auto rate = S::set(args.rate);
+  const auto momentum = S::set(args.momentum);
+  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
+    const auto velocity =
+        S::fnma(rate, load(args.gradient), S::mul(momentum, load(args.first)));
+    const auto parameter = S::add(load(args.parameter), velocity);
+    store(args.new_first, velocity);
+    store(args.new_parameter, parameter);
+  });
+}
+
+template <class T>
+struct Quotient {
+  using S = Simd<T>;
+  // a / (sqrt(v) + epsilon)
+  static typename S::Reg of(typename S::Reg a, typename S::Reg v,
+                            typename S::Reg epsilon) {
+    return S::div(a, S::add(S::sqrt(v), epsilon));
+  }
+};
+
+#if defined(__AVX512F__)
+// The divider's 22 cycles a vector would be the whole cost: estimates of 14
+// bits and one Newton step each take half of that, and stay within 2 ulp.
+template <>
+struct Quotient<float> {
+  using S = Simd<float>;
+  static __m512 of(__m512 a, __m512 v, __m512 epsilon) {
+    const __m512 half = S::set(0.5f);
+    // Below this the estimate's square leaves the range; the root is then
+    // far under any epsilon that matters.
+    const __m512 safe = S::max(v, S::set(1e-36f));
+    const __m512 guess = _mm512_rsqrt14_ps(safe);
+    const __m512 root = S::mul(safe, guess);
+    const __m512 error = S::fnma(root, guess, S::set(1.0f));
+    const __m512 exact = S::fma(S::mul(root, half), error, root);
+    const __m512 below = S::add(exact, epsilon);
+    const __m512 inverse = _mm512_rcp14_ps(below);
+    const __m512 quotient = S::mul(a, inverse);
+    return S::fma(S::fnma(quotient, below, a), inverse, quotient);
+  }
+};
+#endif
+
+template <class T>
+void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
+  using S = Simd<T>;
+  const auto rate = S::set(args.rate);
+  const auto keep = S::set(args.keep);
+  const auto gain_1 = S::set(args.gain_1);
+  const auto gain_2 = S::set(args.gain_2);
+  const auto epsilon = S::set(args.epsilon);
+  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
+    const auto gradient = load(args.gradient);
+    const auto old_first = load(args.first);
+    const auto old_second = load(args.second);
+    const auto first = S::fma(S::sub(gradient, old_first), gain_1, old_first);
+    const auto second = S::fma(S::sub(S::mul(gradient, gradient), old_second),
+                               gain_2, old_second);
+    const auto step = Quotient<T>::of(S::mul(rate, first), second, epsilon);
+    const auto parameter = S::sub(S::mul(keep, load(args.parameter)), step);
+    store(args.new_first, first);
+    store(args.new_second, second);
+    store(args.new_parameter, parameter);
+  });
+}
+
+template <class T>
+constexpr UpdateTable<T> table_of() {
+  return {sgd<T>, sgd_momentum<T>, adam<T>};
+}
+
+}  // namespace
+
+const UpdateTables& update_tables() {
+  static constexpr UpdateTables kTables{table_of<float>(), table_of<double>()};
+  return kTables;
+}
+
+}  // namespace plimsoll::ops::PLIMSOLL_ISA

@@ -1,0 +1,45 @@
+// The updates' loops over a range of elements, one table per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/isa.h"
+
+namespace plimsoll::ops {
+
+// Everything an update needs but the range: computed once a launch, in f64,
+// and rounded once. Inputs and outputs may be the same memory.
+template <class T>
+struct UpdateArgs {
+  const T* parameter = nullptr;
+  const T* gradient = nullptr;
+  const T* first = nullptr;   // velocity or first moment
+  const T* second = nullptr;  // second moment
+  T* new_parameter = nullptr;
+  T* new_first = nullptr;
+  T* new_second = nullptr;
+  T rate = 0;  // step size; Adam's with both corrections
+  T keep = 1;  // the parameter's factor: 1 - rate * weight decay
+  T momentum = 0;
+  T gain_1 = 0;  // 1 - beta 1
+  T gain_2 = 0;  // 1 - beta 2
+  T epsilon = 0;
+};
+
+template <class T>
+struct UpdateTable {
+  using Loop = void (*)(const UpdateArgs<T>& args, std::int64_t begin,
+                        std::int64_t end);
+  Loop sgd;
+  Loop sgd_momentum;
+  Loop adam;
+};
+
+struct UpdateTables {
+  UpdateTable<float> f32;
+  UpdateTable<double> f64;
+};
+
+PLIMSOLL_DECLARE_ISA_TABLE(const UpdateTables&, update_tables)
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,117 @@
+#include "ops/matmul/matmul.h"
+
+#include <fmt/format.h>
+
+#include "ops/op_record.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+graph::TensorType f32(std::vector<Dim> dims) {
+  return {DType::f32, Shape(std::move(dims))};
+}
+
+std::vector<Dim> swapped_if(bool swap, Dim rows, Dim columns) {
+  return swap ? std::vector<Dim>{columns, rows}
+              : std::vector<Dim>{rows, columns};
+}
+
+OpRecord product(std::string name, Dim m, Dim k, Dim n, bool ta, bool tb) {
+  OpRecord record;
+  record.name = std::move(name);
+  record.op = &matmul_op();
+  record.inputs = {f32(swapped_if(ta, m, k)), f32(swapped_if(tb, k, n))};
+  if (ta) record.attrs.set("transpose_a", true);
+  if (tb) record.attrs.set("transpose_b", true);
+  // Sums of k products, each rounded.
+  record.tolerance = 2e-6 + 4e-8 * static_cast<double>(k.size);
+  return record;
+}
+
+OpRecord with_gradient(OpRecord record) {
+  record.gradient_of = {0, 1};
+  if (record.inputs.size() > 2) record.gradient_of.push_back(2);
+  return record;
+}
+
+OpRecord batched(std::string name, std::vector<Dim> a, std::vector<Dim> b,
+                 bool ta, bool tb) {
+  OpRecord record = product(std::move(name), 1, 1, 1, ta, tb);
+  record.inputs = {f32(std::move(a)), f32(std::move(b))};
+  record.tolerance = 5e-6;
+  return with_gradient(std::move(record));
+}
+
+OpRecord with_epilogue(OpRecord record, Dim n, bool bias, bool relu) {
+  if (bias) record.inputs.push_back(f32({n}));
+  if (relu) record.attrs.set("activation", std::string("relu"));
+  record.name += bias ? "_bias" : "";
+  record.name += relu ? "_relu" : "";
+  return record;
+}
+
+// Sizes around every boundary of the kernels: one vector, one block of
+// registers, blocks of the cache, and the vectors and outer products that
+// layers of one unit make.
+void add_sizes(std::vector<OpRecord>& records) {
+  struct Size {
+    std::int64_t m, k, n;
+  };
+  constexpr Size kSizes[] = {{1, 1, 1},      {1, 7, 1},      {5, 1, 9},
+                             {1, 33, 17},    {13, 17, 1},    {32, 100, 10},
+                             {100, 32, 10},  {32, 128, 1},   {128, 32, 1},
+                             {32, 1, 128},   {33, 65, 70},   {7, 600, 19},
+                             {70, 530, 140}, {260, 140, 500}};
+  for (const Size& s : kSizes) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        const auto name = fmt::format("matmul_{}x{}x{}{}{}", s.m, s.k, s.n,
+                                      ta ? "_ta" : "", tb ? "_tb" : "");
+        records.push_back(product(name, s.m, s.k, s.n, ta, tb));
+        if (s.m * s.k * s.n > 100000) continue;
+        records.push_back(
+            with_epilogue(product(name, s.m, s.k, s.n, ta, tb), s.n, true, ta));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<OpRecord> matmul_records() {
+  std::vector<OpRecord> records;
+  add_sizes(records);
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      const auto suffix = fmt::format("{}{}", ta ? "_ta" : "", tb ? "_tb" : "");
+      const auto a = [&](std::vector<Dim> dims) {
+        const auto pair = swapped_if(ta, 3, 4);
+        dims.insert(dims.end(), pair.begin(), pair.end());
+        return dims;
+      };
+      const auto b = [&](std::vector<Dim> dims) {
+        const auto pair = swapped_if(tb, 4, 5);
+        dims.insert(dims.end(), pair.begin(), pair.end());
+        return dims;
+      };
+      records.push_back(
+          with_gradient(product("matmul_gradient" + suffix, 3, 4, 5, ta, tb)));
+      records.push_back(
+          batched("matmul_batches" + suffix, a({2, 3}), b({2, 3}), ta, tb));
+      records.push_back(
+          batched("matmul_one_b" + suffix, a({2, 3}), b({}), ta, tb));
+      records.push_back(
+          batched("matmul_one_a" + suffix, a({}), b({3}), ta, tb));
+    }
+  }
+  for (const bool relu : {false, true}) {
+    records.push_back(with_gradient(with_epilogue(
+        product("matmul_gradient", 4, 3, 5, false, false), 5, true, relu)));
+    records.push_back(with_gradient(with_epilogue(
+        batched("matmul_batches", {3, 2, 4}, {3, 4, 6}, false, false), 6, true,
+        relu)));
+  }
+  return records;
+}
+
+}  // namespace plimsoll::ops::testing
