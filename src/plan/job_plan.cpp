@@ -42,10 +42,14 @@ class Ranges {
 };
 
 Result<std::int64_t> bytes_of(const StateNeed& state) {
-  const Result<std::int64_t> elements = state.type.shape.checked_elements(0);
-  if (!state.type.shape.is_fixed() || !elements ||
-      *elements > kMostBytes / size_of(state.type.dtype)) {
-    return absurd("state " + state.name);
+  const std::string part = "state " + state.name;
+  if (!state.type.shape.is_fixed()) {
+    return Error{ErrorCode::bad_input,
+                 part + ": its shape depends on the batch"};
+  }
+  const Result<std::int64_t> elements = state.type.shape.checked_elements(1);
+  if (!elements || *elements > kMostBytes / size_of(state.type.dtype)) {
+    return absurd(part);
   }
   return *elements * size_of(state.type.dtype);
 }

@@ -27,7 +27,7 @@ struct Packing {
 struct PackOptions {
   // How long to look for a height at the lower bound: the number of placed
   // items looked at, never time, so that the answer is always the same.
-  std::int64_t work = 150'000'000;
+  std::int64_t work = 60'000'000;
   // Where the packer's own tables live; null: the default resource.
   std::pmr::memory_resource* memory = nullptr;
 };

@@ -1,0 +1,218 @@
+// Plants each kind of defect in a good plan and expects it to be named.
+#include "plan/validator.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/random_program.h"
+
+namespace plimsoll::plan {
+namespace {
+
+using graph::Phase;
+using testing::ProgramBuilder;
+
+// x -> a (64) -> b (128, scratch 64) -> c in place of b -> y; w updated.
+class Validator : public ::testing::Test {
+ protected:
+  Validator() {
+    const auto x = build.input("x", 64);
+    const auto w = build.state("w", 64);
+    const auto a = build.buffer("a", 64);
+    const auto b = build.buffer("b", 128, Phase::backward);
+    const auto y = build.output("y", 64);
+    build.run("make_a", {x, w}, {a});
+    build.run("make_b", {a}, {b}, Phase::backward, 50);
+    build.run("double_b", {b}, {b}, Phase::backward);
+    build.run("make_y", {a, b}, {y});
+    build.run("update_w", {w, b}, {w}, Phase::update);
+    plan.name = "train";
+    plan.order = {0, 1, 2, 3, 4};
+    plan.buffer_offsets = {-1, -1, 0, 64, 192};
+    plan.scratch_offsets = {-1, 192, -1, -1, -1};
+    plan.height_bytes = 256;
+    plan.lower_bound_bytes = 256;
+    plan.at_peak = {64, 128, 64};
+    plan.compute_seconds = 5e-6;
+    plan.numerics_key = graph::numerics_key(build.program);
+  }
+
+  std::string verdict() const {
+    const Status status = validate(build.program, plan);
+    if (status) return "ok";
+    EXPECT_EQ(status.error().code, ErrorCode::internal);
+    return status.error().message;
+  }
+
+  ProgramBuilder build;
+  ProgramPlan plan;
+};
+
+TEST_F(Validator, AcceptsAGoodPlan) { EXPECT_EQ(verdict(), "ok"); }
+
+TEST_F(Validator, WrongCounts) {
+  plan.batch = 3;
+  EXPECT_EQ(verdict(), "plan: batch is 3, the program's is 0");
+  plan.batch = 0;
+  plan.order.pop_back();
+  EXPECT_EQ(verdict(), "plan: order has 4 entries for 5 instructions");
+  plan.order.push_back(4);
+  plan.buffer_offsets.push_back(0);
+  EXPECT_EQ(verdict(), "plan: buffer offsets are not one a buffer");
+  plan.buffer_offsets.pop_back();
+  plan.scratch_offsets.pop_back();
+  EXPECT_EQ(verdict(), "plan: scratch offsets are not one an instruction");
+}
+
+TEST_F(Validator, NoPermutation) {
+  plan.order = {0, 1, 2, 3, 3};
+  EXPECT_EQ(verdict(), "plan: order runs make_y twice");
+  plan.order = {0, 1, 2, 3, 5};
+  EXPECT_EQ(verdict(), "plan: order names instruction 5, which does not exist");
+  plan.order = {0, 1, 2, 3, -1};
+  EXPECT_EQ(verdict(),
+            "plan: order names instruction -1, which does not exist");
+}
+
+TEST_F(Validator, ReaderBeforeItsWriter) {
+  plan.order = {1, 0, 2, 3, 4};
+  EXPECT_EQ(verdict(), "plan: make_b runs before make_a, which it must follow");
+}
+
+TEST_F(Validator, ReadsThatSeeTheWrongWriter) {
+  for (auto& instruction : build.program.instructions) {
+    instruction.after.clear();
+  }
+  plan.order = {0, 1, 3, 2, 4};
+  EXPECT_EQ(verdict(),
+            "plan: make_y reads b as written by make_b instead of double_b");
+  plan.order = {1, 0, 2, 3, 4};
+  EXPECT_EQ(verdict(),
+            "plan: make_b reads a as written by nobody instead of make_a");
+}
+
+TEST_F(Validator, LastWriterChanged) {
+  ProgramBuilder two;
+  const auto x = two.input("x", 64);
+  const auto y = two.output("y", 64);
+  two.run("first", {x}, {y});
+  two.run("second", {x}, {y});
+  two.program.instructions[1].after.clear();
+  build = two;
+  plan = ProgramPlan();
+  plan.order = {1, 0};
+  plan.buffer_offsets = {-1, 0};
+  plan.scratch_offsets = {-1, -1};
+  EXPECT_EQ(verdict(), "plan: y is last written by first instead of second");
+}
+
+TEST_F(Validator, OverlapOfBuffers) {
+  plan.buffer_offsets[3] = 0;
+  EXPECT_EQ(verdict(), "plan: b [0, 128) overlaps a [0, 64) at position 1");
+}
+
+TEST_F(Validator, OverlapFromBelow) {
+  plan.buffer_offsets[2] = 128;
+  plan.buffer_offsets[3] = 64;
+  EXPECT_EQ(verdict(), "plan: b [64, 192) overlaps a [128, 192) at position 1");
+}
+
+TEST_F(Validator, OverlapWithScratch) {
+  plan.scratch_offsets[1] = 128;
+  const std::string said = verdict();
+  EXPECT_NE(said.find("overlaps"), std::string::npos) << said;
+  EXPECT_NE(said.find("scratch of make_b [128, 192)"), std::string::npos)
+      << said;
+}
+
+TEST_F(Validator, OutputsMustLiveToTheEnd) {
+  // y's place is given to the update's scratch after y was last touched.
+  build.program.instructions[4].kernel.scratch_bytes = 64;
+  plan.scratch_offsets[4] = 192;
+  EXPECT_EQ(verdict(),
+            "plan: scratch of update_w [192, 256) overlaps y [192, 256) at "
+            "position 4");
+}
+
+TEST_F(Validator, AboveTheHeight) {
+  plan.buffer_offsets[4] = 256;
+  EXPECT_EQ(verdict(), "plan: y ends at 320, above the height 256");
+}
+
+TEST_F(Validator, HeightThatNothingReaches) {
+  plan.height_bytes = 320;
+  EXPECT_EQ(verdict(), "plan: height is 320, but the highest end is 256");
+}
+
+TEST_F(Validator, Misaligned) {
+  plan.buffer_offsets[4] = 130;
+  EXPECT_EQ(verdict(), "plan: y is misaligned at 130");
+  plan.buffer_offsets[4] = 192;
+  plan.scratch_offsets[1] = 193;
+  EXPECT_EQ(verdict(), "plan: scratch of make_b is misaligned at 193");
+}
+
+TEST_F(Validator, MissingOffsets) {
+  plan.buffer_offsets[3] = -1;
+  EXPECT_EQ(verdict(), "plan: b has no offset");
+  plan.buffer_offsets[3] = 64;
+  plan.scratch_offsets[1] = -1;
+  EXPECT_EQ(verdict(), "plan: scratch of make_b has no offset");
+}
+
+TEST_F(Validator, OffsetsWhereNoneBelong) {
+  plan.buffer_offsets[0] = 0;
+  EXPECT_EQ(verdict(), "plan: x is not transient but has an offset");
+  plan.buffer_offsets[0] = -1;
+  plan.scratch_offsets[0] = 0;
+  EXPECT_EQ(verdict(), "plan: scratch of make_a has an offset but no bytes");
+}
+
+TEST_F(Validator, ImpossibleEnds) {
+  plan.buffer_offsets[4] = std::numeric_limits<std::int64_t>::max() - 63;
+  EXPECT_EQ(verdict(), "plan: y has an impossible size or offset");
+  plan.buffer_offsets[4] = 192;
+  build.program.buffers[4].bytes = -5;
+  EXPECT_EQ(verdict(), "plan: y has an impossible size or offset");
+}
+
+TEST_F(Validator, WrongSums) {
+  plan.lower_bound_bytes = 192;
+  EXPECT_EQ(verdict(), "plan: most bytes alive are 256, not 192");
+  plan.lower_bound_bytes = 256;
+  plan.at_peak = {128, 64, 64};
+  EXPECT_EQ(verdict(),
+            "plan: bytes at the peak by purpose are not those of the plan");
+}
+
+TEST_F(Validator, WrongClaims) {
+  plan.compute_seconds = 6e-6;
+  EXPECT_EQ(verdict(), "plan: compute seconds are not the sum of the kernels'");
+  plan.compute_seconds = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(verdict(), "plan: compute seconds are not the sum of the kernels'");
+  plan.compute_seconds = 5e-6;
+  ++plan.numerics_key;
+  EXPECT_EQ(verdict(), "plan: numerics key is not the program's");
+}
+
+TEST_F(Validator, FindsRandomDamageToPlacement) {
+  // Any buffer moved onto another that lives at the same time is found.
+  testing::Random random(9);
+  int damaged = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const graph::LoweredGraph program = testing::random_program(seed);
+    auto good = plan_program(program, "train");
+    ASSERT_TRUE(good);
+    const auto last = static_cast<std::int64_t>(program.buffers.size()) - 1;
+    const auto at = static_cast<std::size_t>(random.between(0, last));
+    if (good->buffer_offsets[at] < 0) continue;
+    ProgramPlan bad = *good;
+    // Outputs live to the end, so the loss overlaps whatever lies there last.
+    bad.buffer_offsets[at] = good->height_bytes;
+    ++damaged;
+    EXPECT_FALSE(validate(program, bad)) << seed;
+  }
+  EXPECT_GT(damaged, 20);
+}
+
+}  // namespace
+}  // namespace plimsoll::plan
