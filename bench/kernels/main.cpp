@@ -1,0 +1,140 @@
+// Bare products and bare updates: the floor under a training step. Each
+// kernel the catalogue offers for a shape is measured, the chosen one first.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "kernels/bare_kernel.h"
+#include "ops/matmul/matmul.h"
+#include "ops/registry.h"
+
+namespace plimsoll::bench {
+namespace {
+
+struct Case {
+  std::string name;
+  const graph::OpDef* op = nullptr;
+  graph::TypeList inputs;
+  graph::Attrs attrs;
+};
+
+Case product(std::string_view job, std::int64_t m, std::int64_t k,
+             std::int64_t n, bool ta, bool tb, DType dtype = DType::f32) {
+  const auto type = [&](bool swap, std::int64_t rows, std::int64_t columns) {
+    return graph::TensorType{
+        dtype, swap ? Shape{columns, rows} : Shape{rows, columns}};
+  };
+  Case made;
+  made.name = fmt::format("{}/{}_{}x{}x{}{}{}", job, name_of(dtype), m, k, n,
+                          ta ? "_ta" : "", tb ? "_tb" : "");
+  made.op = &ops::matmul_op();
+  made.inputs = {type(ta, m, k), type(tb, k, n)};
+  made.attrs = {{"transpose_a", ta}, {"transpose_b", tb}};
+  return made;
+}
+
+Case update(std::string_view job, std::string_view op, int tensors,
+            std::int64_t elements, DType dtype = DType::f32) {
+  Case made;
+  made.name = fmt::format("{}/{}_{}_{}", job, op, name_of(dtype), elements);
+  made.op = ops::find_op(op);
+  made.inputs.assign(static_cast<std::size_t>(tensors),
+                     {dtype, Shape{elements}});
+  made.inputs.push_back({dtype, Shape{}});
+  if (tensors == 4) made.inputs.push_back({DType::i64, Shape{}});
+  made.attrs = {
+      {"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"momentum", 0.9}};
+  return made;
+}
+
+std::vector<Case> cases() {
+  return {
+      // A batch of 32 through 1000 -> 128 -> 1, forward then backward.
+      product("mlp1000", 32, 1000, 128, false, false),
+      product("mlp1000", 32, 128, 1, false, false),
+      product("mlp1000", 128, 32, 1, true, false),
+      product("mlp1000", 32, 1, 128, false, true),
+      product("mlp1000", 1000, 32, 128, true, false),
+      update("mlp1000", "adam", 4, 128000),
+      update("mlp1000", "adam", 4, 128),
+      // A batch of 32 through 100 -> 10.
+      product("linear100", 32, 100, 10, false, false),
+      product("linear100", 100, 32, 10, true, false),
+      update("linear100", "adam", 4, 1000),
+      update("linear100", "adam", 4, 10),
+      // The range beyond.
+      product("wide", 256, 256, 256, false, false),
+      product("wide", 256, 256, 256, false, true),
+      product("wide", 128, 1024, 1024, false, true),
+      product("wide", 1024, 1024, 1024, false, false),
+      product("wide", 256, 256, 256, false, false, DType::f64),
+      product("wide", 1024, 1024, 1024, false, false, DType::f64),
+      update("wide", "sgd", 2, 128000),
+      update("wide", "sgd_momentum", 3, 128000),
+      update("wide", "adamw", 4, 128000),
+      update("wide", "adam", 4, 128000, DType::f64),
+      update("wide", "adam", 4, 8000000),
+  };
+}
+
+void run(benchmark::State& state, const Case& one, int thread_count,
+         std::size_t choice) {
+  ComputeThreads threads(thread_count);
+  threads.warm_up();
+  auto kernel =
+      BareKernel::make(threads, *one.op, one.inputs, one.attrs, choice);
+  if (!kernel) {
+    state.SkipWithError(kernel.error().message.c_str());
+    return;
+  }
+  bool failed = false;
+  threads.enter([&] {
+    for (auto _ : state) {
+      failed = failed || kernel->launch() != ops::LaunchStatus::ok;
+    }
+  });
+  if (failed) state.SkipWithError("launch failed");
+  const auto launches = static_cast<double>(state.iterations());
+  state.counters["flops"] = benchmark::Counter(kernel->cost().flops * launches,
+                                               benchmark::Counter::kIsRate);
+  state.counters["bytes"] = benchmark::Counter(kernel->cost().bytes * launches,
+                                               benchmark::Counter::kIsRate);
+  state.counters["estimate_us"] = kernel->candidate().seconds * 1e6;
+  state.SetLabel(kernel->candidate().name);
+}
+
+void register_all() {
+  const int most =
+      std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  for (const Case& one : cases()) {
+    for (int threads = 1; threads <= most; threads *= 2) {
+      ComputeThreads counting(threads);
+      const std::size_t choices =
+          BareKernel::choices(counting, *one.op, one.inputs, one.attrs);
+      for (std::size_t choice = 0; choice < choices; ++choice) {
+        benchmark::RegisterBenchmark(
+            fmt::format("{}/t{}/choice:{}", one.name, threads, choice).c_str(),
+            [one, threads, choice](benchmark::State& state) {
+              run(state, one, threads, choice);
+            })
+            ->Unit(benchmark::kMicrosecond)
+            ->UseRealTime()
+            ->MinTime(0.1);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  plimsoll::bench::register_all();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
