@@ -1,6 +1,6 @@
 #include "ops/elementwise/elementwise.h"
 
-#include "op_record.h"
+#include "ops/op_record.h"
 
 namespace plimsoll::ops::testing {
 namespace {

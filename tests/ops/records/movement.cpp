@@ -1,6 +1,6 @@
 #include "ops/movement/movement.h"
 
-#include "op_record.h"
+#include "ops/op_record.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
