@@ -10,10 +10,10 @@ namespace plimsoll::data {
 Permutation::Permutation(std::int64_t size, std::uint64_t seed,
                          std::uint64_t epoch)
     : size_(size) {
-  // The smallest domain of whole bits: on average less than two tries.
-  const int bits = std::max(
-      2,
-      static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
+  // The smallest domain of whole bits: less than two tries on average. Under
+  // 64 values the rounds could not mix, and some orders would be favoured.
+  const auto last = static_cast<std::uint64_t>(size - 1);
+  const int bits = std::max(6, static_cast<int>(std::bit_width(last)));
   low_bits_ = (bits + 1) / 2;
   low_mask_ = (std::uint64_t{1} << low_bits_) - 1;
   high_mask_ = (std::uint64_t{1} << (bits - low_bits_)) - 1;
