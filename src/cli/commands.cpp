@@ -1,0 +1,92 @@
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/devices.h"
+#include "cli/output.h"
+#include "cli/plan_json.h"
+#include "cli/plan_text.h"
+#include "cli/watch.h"
+#include "train/calibration.h"
+#include "train/job_file.h"
+
+namespace plimsoll::cli {
+namespace {
+
+Result<Budget> default_budget(const SystemMemory& memory) {
+  BudgetRequest request;
+  if (const char* value = std::getenv("PLIMSOLL_HOST_MEMORY"))
+    request.environment = value;
+  return resolve_host_budget(request, memory);
+}
+
+}  // namespace
+
+int run(const Message& message) {
+  print(message.exit_code == kDone ? stdout : stderr, message.text);
+  return message.exit_code;
+}
+
+int run(const DevicesCommand& command) {
+  const auto memory = read_system_memory();
+  if (!memory) return fail(memory.error());
+  const auto budget = default_budget(*memory);
+  if (!budget) return fail(budget.error());
+  const CpuInfo cpu = read_cpu_info();
+  print(stdout, command.json ? devices_json(cpu, *memory, *budget)
+                             : devices_text(cpu, *memory, *budget));
+  return kDone;
+}
+
+int run(const PlanCommand& command) {
+  const JobArguments& arguments = command.job;
+  const auto job = train::read_job_file(arguments.path, arguments.overrides);
+  if (!job) return fail(job.error());
+  const auto report = train::plan_job(*job, arguments.run);
+  if (!report) return fail(report.error());
+  const int exit_code = report->fits ? kDone : kDoesNotFit;
+  if (!command.sweep) {
+    print(stdout, command.json
+                      ? plan_json(*report)
+                      : plan_text(arguments.path, arguments.typed, *report));
+    return exit_code;
+  }
+  const Sweep& sweep = *command.sweep;
+  const auto rows =
+      train::sweep_job(*job, arguments.run, sweep.key, sweep.from, sweep.to);
+  if (!rows) return fail(rows.error());
+  print(
+      stdout,
+      command.json
+          ? plan_json(*report, sweep, *rows)
+          : fmt::format("{}: host budget {}, from {}\n\n{}", arguments.path,
+                        format_bytes(report->host_budget.bytes),
+                        report->host_budget.source, sweep_text(sweep, *rows)));
+  return exit_code;
+}
+
+int run(const WatchCommand& command) {
+  WatchOptions options;
+  options.json_path = command.json_path;
+  if (command.host_memory) {
+    const auto memory = read_system_memory();
+    if (!memory) return fail(memory.error());
+    const auto bytes = parse_size(*command.host_memory, memory->total_bytes);
+    if (!bytes) {
+      return fail(
+          {ErrorCode::bad_input, "--host-memory: " + bytes.error().message});
+    }
+    options.host_memory_bytes = *bytes;
+  }
+  return run_watch(options, command.command);
+}
+
+int run(const CalibrateCommand& command) {
+  const auto bytes = train::run_calibration(command.threads);
+  if (!bytes) return fail(bytes.error());
+  print(stdout, fmt::format("{}\n", *bytes));
+  return kDone;
+}
+
+}  // namespace plimsoll::cli

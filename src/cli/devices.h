@@ -1,0 +1,16 @@
+// `plimsoll devices`: what there is to train on, and which limit binds.
+#pragma once
+
+#include <string>
+
+#include "device/cpu/cpu_info.h"
+#include "memory/budget.h"
+
+namespace plimsoll::cli {
+
+std::string devices_text(const CpuInfo& cpu, const SystemMemory& memory,
+                         const Budget& budget);
+std::string devices_json(const CpuInfo& cpu, const SystemMemory& memory,
+                         const Budget& budget);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,17 @@
+#include <variant>
+
+#include "cli/commands.h"
+
+// This program can calibrate: planning runs it once on a new machine.
+constexpr char kOwnPath[] = "/proc/self/exe";
+
+int main(int argc, char** argv) {
+  using namespace plimsoll::cli;
+  CommandLine line =
+      parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
+  if (auto* plan = std::get_if<PlanCommand>(&line))
+    plan->job.run.calibrator = kOwnPath;
+  if (auto* train = std::get_if<TrainCommand>(&line))
+    train->job.run.calibrator = kOwnPath;
+  return std::visit([](const auto& command) { return run(command); }, line);
+}

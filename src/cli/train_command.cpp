@@ -1,0 +1,62 @@
+// `plimsoll train`.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/run_folder.h"
+#include "cli/shell_text.h"
+#include "cli/stop_signals.h"
+#include "cli/summary_text.h"
+#include "train/job_file.h"
+
+namespace plimsoll::cli {
+namespace {
+
+std::string resume_text(const TrainCommand& command,
+                        const train::TrainOutcome& outcome) {
+  std::string typed = command.job.typed;
+  if (command.run_dir.empty())
+    typed += " --run-dir " + shell_quote(outcome.run_dir);
+  if (!command.resume) typed += " --resume";
+  return fmt::format(
+      "stopped after step {}, with a checkpoint written; go on with\n  {}\n",
+      outcome.steps, typed);
+}
+
+}  // namespace
+
+int run(const TrainCommand& command) {
+  const JobArguments& arguments = command.job;
+  const auto job = train::read_job_file(arguments.path, arguments.overrides);
+  if (!job) return fail(job.error());
+
+  train::TrainRequest request;
+  request.run_dir = command.run_dir.empty()
+                        ? choose_run_folder("runs", job->path, command.resume)
+                        : command.run_dir;
+  request.resume = command.resume;
+  request.stop = &stop_on_signals();
+  ProgressPrinter printer(STDOUT_FILENO, isatty(STDOUT_FILENO) == 1);
+  if (!command.quiet) {
+    request.on_progress = [&](const train::Progress& progress) {
+      printer.show(progress, ProgressPrinter::Clock::now());
+    };
+  }
+  const auto outcome = train::train_job(*job, arguments.run, request);
+  printer.finish();
+  if (!outcome) return fail(outcome.error());
+  if (!command.quiet) {
+    print(stdout, summary_text(outcome->summary_json));
+    if (!outcome->run_dir.empty())
+      print(stdout, fmt::format("run directory: {}\n", outcome->run_dir));
+  }
+  if (!outcome->stopped) return kDone;
+  print(stderr, resume_text(command, *outcome));
+  return kStopped;
+}
+
+}  // namespace plimsoll::cli
