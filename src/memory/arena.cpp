@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/units.h"
@@ -71,6 +72,20 @@ Result<Arena> Arena::commit(MemorySource& source, Ledger& ledger,
   arena.start_ = static_cast<std::byte*>(start);
   arena.bytes_ = bytes;
   return arena;
+}
+
+Status Arena::shrink_to(std::int64_t bytes, Ledger& ledger, Holding holding) {
+  if (start_ == nullptr) return {};
+  const std::int64_t kept =
+      std::min(round_up(bytes, source_->granularity_bytes()), bytes_);
+  if (kept < bytes_) source_->unmap(start_ + kept, bytes_ - kept);
+  bytes_ = kept;
+  if (kept == 0) start_ = nullptr;
+  entries_.clear();
+  holding.bytes = kept;
+  PLIMSOLL_ASSIGN(LedgerEntry entry, ledger.charge(std::move(holding)));
+  entries_.push_back(std::move(entry));
+  return {};
 }
 
 }  // namespace plimsoll

@@ -22,6 +22,10 @@ class Arena {
   static Result<Arena> commit(MemorySource& source, Ledger& ledger,
                               std::span<const Holding> holdings);
 
+  // Gives everything after the first `bytes` (rounded up to the granularity)
+  // back; what stays is charged as `holding`.
+  Status shrink_to(std::int64_t bytes, Ledger& ledger, Holding holding);
+
   std::byte* data() const { return start_; }
   std::int64_t bytes() const { return bytes_; }
 

@@ -198,4 +198,42 @@ std::int64_t RunningJob::recorded_height_bytes() const {
   return height;
 }
 
+std::span<const std::byte> KeptStates::find(std::string_view name) const {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i].name != name) continue;
+    return {arena.data() + offsets[i],
+            static_cast<std::size_t>(states[i].type.bytes())};
+  }
+  return {};
+}
+
+void RunningJob::restore(const KeptStates& kept) {
+  const auto& states = planned_.needs.states;
+  for (std::size_t i = 0; i < kept.states.size(); ++i) {
+    for (std::size_t k = 0; k < states.size(); ++k) {
+      if (states[k].name != kept.states[i].name ||
+          !(states[k].type == kept.states[i].type)) {
+        continue;
+      }
+      const auto to = state_at(k);
+      std::memcpy(to.data(), kept.arena.data() + kept.offsets[i], to.size());
+    }
+  }
+  examples_set_ = -1;
+}
+
+Result<KeptStates> RunningJob::keep_states() && {
+  for (auto& feeder : feeders_) feeder.reset();
+  programs_.clear();
+  runtime_entry_.release();
+  KeptStates kept;
+  kept.states = planned_.needs.states;
+  kept.offsets = planned_.plan.arena.state_offsets;
+  PLIMSOLL_RETURN_IF_ERROR(
+      arena_.shrink_to(planned_.plan.arena.staging_offset, machine_.ledger(),
+                       {"model", Purpose::parameters, Space::host, 0}));
+  kept.arena = std::move(arena_);
+  return kept;
+}
+
 }  // namespace plimsoll::train

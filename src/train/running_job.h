@@ -13,6 +13,15 @@
 
 namespace plimsoll::train {
 
+// States that outlive their job: the front of its arena.
+struct KeptStates {
+  Arena arena;
+  std::vector<plan::StateNeed> states;
+  std::vector<std::int64_t> offsets;
+
+  std::span<const std::byte> find(std::string_view name) const;
+};
+
 class RunningJob {
  public:
   // Loads what is to be resident, commits the arena, makes every kernel and
@@ -40,6 +49,11 @@ class RunningJob {
   // Sum of a metric since it was last cleared.
   double metric(std::string_view name);
   void clear_metrics();
+
+  // Copies every state that both have with the same type.
+  void restore(const KeptStates& kept);
+  // Ends the job and gives everything but its states back.
+  Result<KeptStates> keep_states() &&;
 
   const PlannedJob& planned() const { return planned_; }
   const std::vector<std::unique_ptr<runtime::Program>>& programs() const {

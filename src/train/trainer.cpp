@@ -14,6 +14,7 @@
 #include "train/fit.h"
 #include "train/plan_report_json.h"
 #include "train/remedies.h"
+#include "train/report.h"
 #include "train/run_directory.h"
 
 namespace plimsoll::train {
@@ -55,54 +56,6 @@ Result<Workplace> open_workplace(const JobSpec& job,
   return place;
 }
 
-std::string refusal_of(const PlanReport& report) {
-  const std::int64_t peak = report.plan.host.peak_bytes;
-  const std::int64_t budget = report.host_budget.bytes;
-  const std::int64_t floor =
-      report.runtime_floor_bytes + report.allowance_bytes;
-  if (budget < floor) {
-    return fmt::format(
-        "the host budget of {} ({}) is below what the process itself needs, "
-        "{}; the whole job needs {}",
-        format_bytes(budget), report.host_budget.source, format_bytes(floor),
-        format_bytes(peak));
-  }
-  std::vector<std::pair<std::int64_t, std::string_view>> largest;
-  for (int i = 0; i < kPurposes; ++i) {
-    largest.emplace_back(report.plan.host.accounts[static_cast<std::size_t>(i)],
-                         name_of(static_cast<Purpose>(i)));
-  }
-  std::sort(largest.rbegin(), largest.rend());
-  return fmt::format(
-      "the job needs {} of host memory, {} more than its budget of {} ({}); "
-      "most of it is {} ({}) and {} ({})",
-      format_bytes(peak), format_bytes(peak - budget), format_bytes(budget),
-      report.host_budget.source, largest[0].second,
-      format_bytes(largest[0].first), largest[1].second,
-      format_bytes(largest[1].first));
-}
-
-// Fills in everything that follows from the plan alone.
-PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
-                     const Workplace& place) {
-  PlanReport report;
-  report.host_budget = place.budget;
-  report.plan = planned.plan;
-  report.fits = planned.plan.host.peak_bytes <= place.budget.bytes;
-  report.choices.micro_batch = job.train.batch;
-  report.choices.precision = std::string(name_of(job.train.precision));
-  report.choices.prefetch_batches = planned.feed(Stage::train).layout.slots;
-  report.input_seconds = planned.input_seconds;
-  report.compute_seconds = planned.compute_seconds;
-  report.step_seconds = planned.step_seconds;
-  report.numerics_key = planned.numerics_key;
-  report.notes = planned.graphs.notes;
-  report.runtime_floor_bytes = planned.needs.runtime_floor_bytes;
-  report.allowance_bytes = planned.needs.allowance_bytes;
-  if (!report.fits) report.refusal = refusal_of(report);
-  return report;
-}
-
 Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
                                const JobData& data, Workplace& place,
                                PlanReport& report) {
@@ -133,15 +86,6 @@ Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
     }
   }
   return {};
-}
-
-std::string refusal_text(const PlanReport& report) {
-  std::string text = report.refusal;
-  for (const Remedy& remedy : report.remedies) {
-    text += fmt::format("\n  {}{}{}", remedy.change,
-                        remedy.apply.empty() ? "" : ": ", remedy.apply);
-  }
-  return text;
 }
 
 // One training run, from a plan that fits to its summary.
@@ -224,7 +168,7 @@ Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
   PLIMSOLL_ASSIGN(const JobData data, open_data(job));
   PLIMSOLL_ASSIGN(const PlannedJob planned,
                   plan_programs(job, data, *place.machine));
-  PlanReport report = report_on(job, planned, place);
+  PlanReport report = report_on(job, planned, place.budget);
   PLIMSOLL_RETURN_IF_ERROR(
       add_limits_and_remedies(job, planned, data, place, report));
   return report;
@@ -272,7 +216,7 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
   PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
   std::string plan_json;
   {
-    PlanReport report = report_on(job, planned, place);
+    PlanReport report = report_on(job, planned, place.budget);
     PLIMSOLL_RETURN_IF_ERROR(
         add_limits_and_remedies(job, planned, data, place, report));
     if (!report.fits) {

@@ -1,0 +1,67 @@
+// Layers, losses and optimisers by the names of Keras: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace plimsoll {
+
+struct ActivationFunction {
+  const char* name = "linear";
+};
+inline constexpr ActivationFunction linear{"linear"};
+inline constexpr ActivationFunction relu{"relu"};
+inline constexpr ActivationFunction leaky_relu{"leaky_relu"};
+inline constexpr ActivationFunction sigmoid{"sigmoid"};
+inline constexpr ActivationFunction tanh{"tanh"};
+inline constexpr ActivationFunction gelu{"gelu"};
+inline constexpr ActivationFunction softmax{"softmax"};
+
+struct Layer {
+  std::string type;
+  std::string name;
+  std::int64_t units = 0;
+  std::string activation;
+  bool use_bias = true;
+  std::string kernel_initializer = "glorot_uniform";
+  std::string bias_initializer = "zeros";
+  double rate = 0;
+  double negative_slope = 0.2;
+};
+
+Layer Dense(std::int64_t units, ActivationFunction activation = linear);
+Layer Activation(ActivationFunction activation);
+Layer Dropout(double rate);
+Layer Flatten();
+
+struct Loss {
+  const char* name = "";
+};
+inline constexpr Loss binary_crossentropy{"binary_crossentropy"};
+inline constexpr Loss mean_squared_error{"mean_squared_error"};
+inline constexpr Loss mean_absolute_error{"mean_absolute_error"};
+inline constexpr Loss categorical_crossentropy{"categorical_crossentropy"};
+inline constexpr Loss sparse_categorical_crossentropy{
+    "sparse_categorical_crossentropy"};
+
+struct SGD {
+  double learning_rate = 0.01;
+  double momentum = 0;
+};
+struct Adam {
+  double learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+};
+struct AdamW {
+  double learning_rate = 0.001;
+  double weight_decay = 0.004;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+};
+using Optimizer = std::variant<Adam, AdamW, SGD>;
+
+}  // namespace plimsoll

@@ -1,0 +1,90 @@
+// A model that is planned before it takes memory, and trained inside the line.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plimsoll/data.h"
+#include "plimsoll/layers.h"
+#include "plimsoll/session.h"
+
+namespace plimsoll {
+
+struct CompileOptions {
+  Optimizer optimizer = Adam{};
+  Loss loss = mean_squared_error;
+  std::vector<std::string> metrics = {};
+  std::string precision = "f32";  // or "f64"
+  std::int64_t seed = 1;
+};
+
+struct FitOptions {
+  std::int64_t epochs = 1;
+  const data::Dataset* validation = nullptr;
+  // Called a few times a second with the epoch (from 1) and the mean loss.
+  std::function<void(std::int64_t epoch, double loss)> on_progress = {};
+};
+
+struct FitHistory {
+  std::vector<double> loss;                            // by epoch
+  std::map<std::string, std::vector<double>> metrics;  // by name, by epoch
+  double examples_per_second = 0;
+  std::int64_t forecast_host_bytes = 0;  // planned pools
+  std::int64_t measured_host_bytes = 0;  // counted at the system's own call
+};
+
+struct Evaluation {
+  double loss = 0;
+  std::map<std::string, double> metrics;
+};
+
+// What fit() would take, known before it takes it.
+class Plan {
+ public:
+  bool fits() const { return fits_; }
+  std::int64_t host_peak_bytes() const { return host_peak_bytes_; }
+  // A table for people.
+  const std::string& summary() const { return summary_; }
+  // The object of `plimsoll plan --json`.
+  const std::string& json() const { return json_; }
+
+ private:
+  friend class Sequential;
+  bool fits_ = false;
+  std::int64_t host_peak_bytes_ = 0;
+  std::string summary_;
+  std::string json_;
+};
+
+class Sequential {
+ public:
+  Sequential(std::initializer_list<Layer> layers);
+  explicit Sequential(std::vector<Layer> layers);
+  ~Sequential();
+  Sequential(Sequential&&) noexcept;
+  Sequential& operator=(Sequential&&) noexcept;
+
+  // `session` must outlive the model.
+  void compile(Session& session, CompileOptions options = {});
+
+  Plan plan(const data::Dataset& data) const;
+  // Throws Exception (does_not_fit) before anything is allocated when the plan
+  // does not fit. Weights and optimiser state carry over between calls.
+  FitHistory fit(const data::Dataset& data, FitOptions options = {});
+  Evaluation evaluate(const data::Dataset& data);
+  // The model's outputs for all examples, row-major.
+  std::vector<float> predict(const data::Dataset& data);
+
+  // A parameter's values by name ("dense_1/kernel"), after fit().
+  std::vector<double> weights(const std::string& name) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace plimsoll

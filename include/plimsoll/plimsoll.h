@@ -1,0 +1,10 @@
+// Plimsoll trains neural networks inside a memory limit, or tells you before
+// it starts why it can't.
+#pragma once
+
+#include "plimsoll/data.h"
+#include "plimsoll/error.h"
+#include "plimsoll/layers.h"
+#include "plimsoll/memory_source.h"
+#include "plimsoll/model.h"
+#include "plimsoll/session.h"

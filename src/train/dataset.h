@@ -1,0 +1,13 @@
+// From the public recipe of a data set to what a job reads.
+#pragma once
+
+#include "plimsoll/data.h"
+#include "train/job_data.h"
+
+namespace plimsoll::train {
+
+Result<std::unique_ptr<data::Source>> open_dataset(const data::Dataset& set,
+                                                   std::int64_t seed);
+std::vector<StageSpec> pipeline_of(const data::Dataset& set);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,19 @@
+// What a plan means for the user: verdict, limits, remedies.
+#pragma once
+
+#include "train/planned_job.h"
+#include "train/trainer.h"
+
+namespace plimsoll::train {
+
+// What follows from the plan and the budget alone.
+PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
+                     const Budget& budget);
+
+// The refusal and the remedies, as the text of an error.
+std::string refusal_text(const PlanReport& report);
+
+// A table of accounts against the budget, for people.
+std::string summary_text(const PlanReport& report);
+
+}  // namespace plimsoll::train

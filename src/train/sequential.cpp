@@ -1,0 +1,322 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/units.h"
+#include "plimsoll/model.h"
+#include "train/dataset.h"
+#include "train/fit.h"
+#include "train/plan_report_json.h"
+#include "train/report.h"
+#include "train/running_job.h"
+#include "train/session_state.h"
+
+namespace plimsoll {
+namespace {
+
+using train::JobData;
+using train::JobSpec;
+using train::PlannedJob;
+using train::RunningJob;
+using train::Stage;
+using train::throw_error;
+using train::throw_if_error;
+using train::value_or_throw;
+
+train::LayerSpec spec_of(const Layer& layer) {
+  train::LayerSpec spec;
+  spec.type = layer.type;
+  spec.name = layer.name;
+  spec.units = layer.units;
+  spec.activation = layer.activation;
+  spec.use_bias = layer.use_bias;
+  spec.kernel_initializer = layer.kernel_initializer;
+  spec.bias_initializer = layer.bias_initializer;
+  spec.rate = layer.rate;
+  spec.negative_slope = layer.negative_slope;
+  return spec;
+}
+
+train::OptimizerSpec spec_of(const Optimizer& optimizer) {
+  train::OptimizerSpec spec;
+  if (const auto* adam = std::get_if<Adam>(&optimizer)) {
+    spec.type = "adam";
+    spec.learning_rate = adam->learning_rate;
+    spec.beta_1 = adam->beta_1;
+    spec.beta_2 = adam->beta_2;
+    spec.epsilon = adam->epsilon;
+  } else if (const auto* adamw = std::get_if<AdamW>(&optimizer)) {
+    spec.type = "adamw";
+    spec.learning_rate = adamw->learning_rate;
+    spec.weight_decay = adamw->weight_decay;
+    spec.beta_1 = adamw->beta_1;
+    spec.beta_2 = adamw->beta_2;
+    spec.epsilon = adamw->epsilon;
+  } else {
+    const auto& sgd = std::get<SGD>(optimizer);
+    spec.type = "sgd";
+    spec.learning_rate = sgd.learning_rate;
+    spec.momentum = sgd.momentum;
+  }
+  return spec;
+}
+
+Layer layer_of(const char* type) {
+  Layer layer;
+  layer.type = type;
+  return layer;
+}
+
+}  // namespace
+
+Layer Dense(std::int64_t units, ActivationFunction activation) {
+  Layer layer = layer_of("dense");
+  layer.units = units;
+  layer.activation = activation.name;
+  return layer;
+}
+
+Layer Activation(ActivationFunction activation) {
+  Layer layer = layer_of("activation");
+  layer.activation = activation.name;
+  return layer;
+}
+
+Layer Dropout(double rate) {
+  Layer layer = layer_of("dropout");
+  layer.rate = rate;
+  return layer;
+}
+
+Layer Flatten() { return layer_of("flatten"); }
+
+// A job over some data, planned for this model. Kept on the heap: programs
+// refer to the plan by address.
+struct PreparedJob {
+  JobSpec job;
+  JobData data;
+  PlannedJob planned;
+};
+
+struct Sequential::Impl {
+  std::vector<Layer> layers;
+  Session* session = nullptr;
+  CompileOptions options;
+  train::KeptStates kept;
+
+  train::SessionState& state() const {
+    if (!session) {
+      throw_error({ErrorCode::bad_input,
+                   "the model is not compiled: call compile() first"});
+    }
+    return session->state();
+  }
+
+  std::unique_ptr<PreparedJob> prepare(
+      std::initializer_list<std::pair<Stage, const data::Dataset*>> sets,
+      std::int64_t epochs) const {
+    auto prepared = std::make_unique<PreparedJob>();
+    train::SessionState& place = state();
+    JobSpec& job = prepared->job;
+    for (const Layer& layer : layers)
+      job.model.layers.push_back(spec_of(layer));
+    job.train.optimizer = spec_of(options.optimizer);
+    job.train.loss = options.loss.name;
+    job.train.metrics = options.metrics;
+    job.train.seed = options.seed;
+    job.train.epochs = epochs;
+    const auto precision = parse_dtype(options.precision);
+    if (!precision) {
+      throw_error(
+          {ErrorCode::bad_input,
+           fmt::format("precision \"{}\": use f32 or f64", options.precision)});
+    }
+    job.train.precision = *precision;
+    bool first = true;
+    for (const auto& [stage, set] : sets) {
+      if (!set) continue;
+      auto& source = prepared->data.sources[static_cast<std::size_t>(stage)];
+      source = value_or_throw(train::open_dataset(
+          *set, options.seed + (stage == Stage::train ? 0 : 1)));
+      if (!first) continue;
+      first = false;
+      job.train.batch = set->batch_size;
+      job.data.pipeline = train::pipeline_of(*set);
+      prepared->data.resident = set->in_memory;
+      for (const Dim& dim : source->features().shape.dims()) {
+        job.model.input.push_back(dim.size);
+      }
+    }
+    prepared->planned = value_or_throw(
+        train::plan_programs(job, prepared->data, place.machine));
+    return prepared;
+  }
+
+  // The plan's peak, with what the model still holds from before.
+  std::int64_t peak_bytes(const PreparedJob& prepared) const {
+    return prepared.planned.plan.host.peak_bytes + kept.arena.bytes();
+  }
+
+  std::unique_ptr<RunningJob> open(PreparedJob& prepared) const {
+    train::SessionState& place = state();
+    if (peak_bytes(prepared) > place.budget.bytes) {
+      train::PlanReport report =
+          train::report_on(prepared.job, prepared.planned, place.budget);
+      if (report.fits) {
+        report.refusal = fmt::format(
+            "the job needs {} beside the {} the model holds, more than the "
+            "budget of {} ({})",
+            format_bytes(prepared.planned.plan.host.peak_bytes),
+            format_bytes(kept.arena.bytes()), format_bytes(place.budget.bytes),
+            place.budget.source);
+      }
+      throw_error({ErrorCode::does_not_fit, train::refusal_text(report)});
+    }
+    auto running = value_or_throw(RunningJob::open(
+        prepared.job, prepared.planned, prepared.data, place.machine));
+    running->restore(kept);
+    return running;
+  }
+
+  // Runs every batch of a stage through `each`.
+  template <class Each>
+  void run_stage(RunningJob& running, Stage stage, const Each& each) const {
+    Status status;
+    state().machine.threads().enter([&] {
+      data::BatchFeeder& feeder = *running.feeder(stage);
+      status = feeder.start_epoch(0, 0);
+      while (status.ok()) {
+        auto batch = feeder.next();
+        if (!batch) {
+          status = std::move(batch).error();
+          break;
+        }
+        if (batch->examples == 0) break;
+        status = running.step(stage, *batch);
+        if (status.ok()) each(batch->examples);
+        feeder.release(batch->slot);
+      }
+    });
+    throw_if_error(status);
+  }
+};
+
+Sequential::Sequential(std::initializer_list<Layer> layers)
+    : Sequential(std::vector<Layer>(layers)) {}
+
+Sequential::Sequential(std::vector<Layer> layers)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->layers = std::move(layers);
+}
+
+Sequential::~Sequential() = default;
+Sequential::Sequential(Sequential&&) noexcept = default;
+Sequential& Sequential::operator=(Sequential&&) noexcept = default;
+
+void Sequential::compile(Session& session, CompileOptions options) {
+  impl_->session = &session;
+  impl_->options = std::move(options);
+  impl_->kept = {};
+}
+
+Plan Sequential::plan(const data::Dataset& data) const {
+  const auto prepared = impl_->prepare({{Stage::train, &data}}, 1);
+  const train::PlanReport report =
+      train::report_on(prepared->job, prepared->planned, impl_->state().budget);
+  Plan plan;
+  plan.host_peak_bytes_ = impl_->peak_bytes(*prepared);
+  plan.fits_ = plan.host_peak_bytes_ <= impl_->state().budget.bytes;
+  plan.summary_ = train::summary_text(report);
+  plan.json_ = train::to_json(report, false);
+  return plan;
+}
+
+FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
+  const auto prepared = impl_->prepare(
+      {{Stage::train, &data}, {Stage::evaluate, options.validation}},
+      options.epochs);
+  auto running = impl_->open(*prepared);
+  impl_->kept = {};  // copied: the job holds the states now
+  train::FitHooks hooks;
+  if (options.on_progress) {
+    hooks.on_progress = [&](const train::Progress& progress) {
+      options.on_progress(progress.epoch, progress.loss);
+    };
+  }
+  auto& place = impl_->state();
+  auto record = train::fit(prepared->job, *running, prepared->data,
+                           place.machine, place.budget.bytes, {}, hooks);
+  FitHistory history;
+  history.forecast_host_bytes = prepared->planned.plan.host.pool_bytes;
+  history.measured_host_bytes = place.machine.host().mapped_bytes();
+  impl_->kept = value_or_throw(std::move(*running).keep_states());
+  throw_if_error(record ? Status() : Status(record.error()));
+  history.loss = record->history.loss_by_epoch;
+  history.metrics = record->history.metrics;
+  if (record->timed_seconds > 0) {
+    history.examples_per_second =
+        static_cast<double>(record->timed_examples) / record->timed_seconds;
+  }
+  return history;
+}
+
+Evaluation Sequential::evaluate(const data::Dataset& data) {
+  const auto prepared = impl_->prepare({{Stage::evaluate, &data}}, 1);
+  const auto running = impl_->open(*prepared);
+  running->clear_metrics();
+  std::int64_t examples = 0;
+  impl_->run_stage(*running, Stage::evaluate,
+                   [&](std::int64_t count) { examples += count; });
+  Evaluation result;
+  const auto count = static_cast<double>(examples);
+  result.loss = running->metric(train::kLossSum) / count;
+  for (const std::string& metric : impl_->options.metrics) {
+    result.metrics[metric] = running->metric(train::metric_sum(metric)) / count;
+  }
+  return result;
+}
+
+std::vector<float> Sequential::predict(const data::Dataset& data) {
+  const auto prepared = impl_->prepare({{Stage::predict, &data}}, 1);
+  const auto running = impl_->open(*prepared);
+  const std::int64_t width =
+      prepared->planned.graphs.output.shape.at(1).elements();
+  std::vector<float> all;
+  all.reserve(static_cast<std::size_t>(
+      width * prepared->data.source(Stage::predict)->examples()));
+  const bool wide = prepared->job.train.precision == DType::f64;
+  impl_->run_stage(*running, Stage::predict, [&](std::int64_t examples) {
+    const void* made = running->prediction(examples);
+    const auto count = static_cast<std::size_t>(examples * width);
+    if (wide) {
+      const auto* values = static_cast<const double*>(made);
+      std::transform(values, values + count, std::back_inserter(all),
+                     [](double value) { return static_cast<float>(value); });
+    } else {
+      const auto* values = static_cast<const float*>(made);
+      all.insert(all.end(), values, values + count);
+    }
+  });
+  return all;
+}
+
+std::vector<double> Sequential::weights(const std::string& name) const {
+  const auto bytes = impl_->kept.find(name);
+  if (bytes.empty()) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("the model has no weights named `{}` yet", name)});
+  }
+  std::vector<double> values;
+  if (impl_->options.precision == "f64") {
+    values.resize(bytes.size() / sizeof(double));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  std::vector<float> narrow(bytes.size() / sizeof(float));
+  std::memcpy(narrow.data(), bytes.data(), bytes.size());
+  values.assign(narrow.begin(), narrow.end());
+  return values;
+}
+
+}  // namespace plimsoll
