@@ -1,5 +1,6 @@
 #include "io/safetensors.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -33,8 +34,9 @@ bool has(const std::string& text, const std::string& part) {
 
 std::string tensor(const std::string& name, const std::string& dtype,
                    const std::string& shape, const std::string& offsets) {
-  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + shape +
-         "],\"data_offsets\":[" + offsets + "]}";
+  return fmt::format(
+      R"("{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{}]}})", name, dtype,
+      shape, offsets);
 }
 
 TEST(Safetensors, ReadsWhatItWrote) {
@@ -106,7 +108,7 @@ TEST(Safetensors, TheWriterRefusesBadNames) {
 
 TEST(Safetensors, RefusesRangesThatDoNotFit) {
   const auto with = [](const std::string& entries, const std::string& data) {
-    return refusal(file_of("{" + entries + "}", data));
+    return refusal(file_of(fmt::format("{{{}}}", entries), data));
   };
   EXPECT_EQ(with(tensor("a", "F32", "2", "0,8"), "12345678"), "(read)");
   EXPECT_TRUE(has(with(tensor("a", "F32", "2", "0,4"), "1234"),
@@ -142,11 +144,12 @@ TEST(Safetensors, RefusesOtherHeaders) {
   EXPECT_TRUE(has(refusal(file_of("{\"a\":1}", "")), "1 under 'a'"));
   EXPECT_TRUE(has(refusal(file_of("{\"a\":{}}", "")), "'a' lacks dtype"));
   EXPECT_TRUE(
-      has(refusal(file_of("{" + tensor("a", "F8_E4M3", "1", "0,1") + "}", "1")),
+      has(refusal(file_of(
+              fmt::format("{{{}}}", tensor("a", "F8_E4M3", "1", "0,1")), "1")),
           "dtype 'F8_E4M3', which is not known"));
   const std::string twice = tensor("a", "U8", "1", "0,1");
-  EXPECT_TRUE(
-      has(refusal(file_of("{" + twice + "," + twice + "}", "1")), "'a' twice"));
+  EXPECT_TRUE(has(refusal(file_of(fmt::format("{{{0},{0}}}", twice), "1")),
+                  "'a' twice"));
   EXPECT_TRUE(has(refusal(file_of("{\"__metadata__\":{\"k\":1}}", "")),
                   "1 under 'k' of '__metadata__'"));
   EXPECT_TRUE(has(refusal(file_of("{\"a\":{\"shape\":[[1]]}}", "")), "a list"));
