@@ -1,0 +1,33 @@
+// The records of all families, by the family's name.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/op_record.h"
+
+namespace plimsoll::ops::testing {
+
+struct Family {
+  std::string name;
+  std::vector<OpRecord> (*records)() = nullptr;
+};
+
+inline std::vector<Family> all_families() {
+  return {
+      {"elementwise", elementwise_records}, {"movement", movement_records},
+      {"matmul", matmul_records},           {"reduction", reduction_records},
+      {"softmax", softmax_records},         {"loss", loss_records},
+      {"random", random_records},           {"update", update_records}};
+}
+
+inline std::vector<OpRecord> all_records() {
+  std::vector<OpRecord> all;
+  for (const Family& family : all_families()) {
+    for (OpRecord& record : family.records()) all.push_back(std::move(record));
+  }
+  return all;
+}
+
+}  // namespace plimsoll::ops::testing

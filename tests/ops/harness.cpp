@@ -1,0 +1,255 @@
+#include "ops/harness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "ops/guarded_buffer.h"
+#include "ops/tensor_values.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+constexpr std::size_t kMostLines = 5;
+
+// Which input each output shares its buffer with; -1: none.
+using Sharing = std::vector<int>;
+
+// Nothing shared, each declared pair alone, and as many as go together.
+std::vector<Sharing> sharings(const Case& test) {
+  std::vector<Sharing> all = {Sharing(test.outputs.size(), -1)};
+  Sharing together = all[0];
+  std::set<int> taken;
+  for (const graph::InPlace& pair : test.record->op->in_place) {
+    const auto input = static_cast<std::size_t>(pair.input);
+    const auto output = static_cast<std::size_t>(pair.output);
+    if (input >= test.inputs.size() || output >= test.outputs.size() ||
+        test.inputs[input].bytes() != test.outputs[output].bytes()) {
+      continue;
+    }
+    Sharing one(test.outputs.size(), -1);
+    one[output] = pair.input;
+    all.push_back(one);
+    if (together[output] < 0 && taken.insert(pair.input).second) {
+      together[output] = pair.input;
+    }
+  }
+  if (taken.size() > 1) all.push_back(together);
+  return all;
+}
+
+std::string text_of(const Sharing& sharing) {
+  std::string text;
+  for (std::size_t i = 0; i < sharing.size(); ++i) {
+    if (sharing[i] < 0) continue;
+    text += fmt::format(" output {} in input {}", i, sharing[i]);
+  }
+  return text;
+}
+
+struct Run {
+  std::vector<Bytes> outputs;
+  Mistakes mistakes;
+};
+
+Run run_guarded(const Case& test, Kernel& kernel, std::int64_t scratch_bytes,
+                const Sharing& sharing, int poison, ComputeThreads& threads) {
+  std::vector<GuardedBuffer> inputs;
+  std::vector<GuardedBuffer> outputs;
+  std::vector<Bytes> written;
+  std::vector<const void*> input_pointers;
+  std::vector<void*> output_pointers;
+  for (const RefTensor& value : test.values) {
+    written.push_back(encode(value));
+    inputs.emplace_back(written.back().size()).write(written.back());
+    input_pointers.push_back(inputs.back().data());
+  }
+  for (std::size_t i = 0; i < test.outputs.size(); ++i) {
+    outputs.emplace_back(static_cast<std::size_t>(test.outputs[i].bytes()));
+    outputs.back().poison(poison);
+    output_pointers.push_back(
+        sharing[i] < 0 ? outputs.back().data()
+                       : inputs[static_cast<std::size_t>(sharing[i])].data());
+  }
+  GuardedBuffer scratch(static_cast<std::size_t>(scratch_bytes));
+  scratch.poison(poison);
+
+  LaunchStatus status = LaunchStatus::failed;
+  const LaunchArgs args{input_pointers.data(), output_pointers.data(),
+                        scratch.data()};
+  threads.enter([&] { status = kernel.launch(args); });
+
+  Run run;
+  if (status != LaunchStatus::ok) run.mistakes.push_back("the launch failed");
+  if (!scratch.intact()) run.mistakes.push_back("writes outside of scratch");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool shared =
+        std::count(sharing.begin(), sharing.end(), static_cast<int>(i)) > 0;
+    if (!inputs[i].intact()) {
+      run.mistakes.push_back(fmt::format("writes outside of input {}", i));
+    }
+    if (!shared && inputs[i].read() != written[i]) {
+      run.mistakes.push_back(fmt::format("changes input {}", i));
+    }
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].intact()) {
+      run.mistakes.push_back(fmt::format("writes outside of output {}", i));
+    }
+    run.outputs.push_back(
+        sharing[i] < 0 ? outputs[i].read()
+                       : inputs[static_cast<std::size_t>(sharing[i])].read());
+  }
+  return run;
+}
+
+std::vector<RefTensor> decoded(const graph::TypeList& types,
+                               const std::vector<Bytes>& bytes) {
+  std::vector<RefTensor> tensors;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    tensors.push_back(decode(types[i], bytes[i]));
+  }
+  return tensors;
+}
+
+Mistakes check_candidate(const Case& test, const graph::KernelQuery& query,
+                         const graph::KernelCandidate& candidate,
+                         const KernelFactory& factory, ComputeThreads& threads,
+                         std::vector<Bytes>& seen) {
+  const std::string what = fmt::format(
+      "op {}, record {} ({}), candidate {}", query.op->name, test.record->name,
+      name_of(test.outputs[0].dtype), candidate.name);
+  if (!candidate.output_layouts.empty()) {
+    return {what + ": layouts other than row-major are not compared"};
+  }
+  std::unique_ptr<Kernel> kernel;
+  std::string refusal;
+  threads.enter([&] {
+    auto made = factory.create(query, candidate);
+    if (made) {
+      kernel = *std::move(made);
+    } else {
+      refusal = made.error().message;
+    }
+  });
+  if (kernel == nullptr) return {what + ": not created: " + refusal};
+
+  Mistakes mistakes;
+  for (const Sharing& sharing : sharings(test)) {
+    // All bits set is NaN; the other poison shows what reads stale bytes.
+    for (const int poison : {0xFF, 0x3E}) {
+      Run run = run_guarded(test, *kernel, candidate.scratch_bytes, sharing,
+                            poison, threads);
+      const std::string where = fmt::format("{}, {} threads{}", what,
+                                            threads.size(), text_of(sharing));
+      for (const std::string& mistake : run.mistakes) {
+        mistakes.push_back(where + ": " + mistake);
+      }
+      if (seen.empty()) seen = run.outputs;
+      if (seen != run.outputs) {
+        mistakes.push_back(where + ": other bits than in an earlier run");
+      }
+      const auto wrong = compare(where, decoded(test.outputs, run.outputs),
+                                 test.wanted, test.tolerance);
+      mistakes.insert(mistakes.end(), wrong.begin(), wrong.end());
+      if (!mistakes.empty()) return mistakes;
+    }
+  }
+  return mistakes;
+}
+
+// A view has no kernel: its output is the input's bytes.
+Mistakes check_view(const Case& test) {
+  const auto got = decoded(test.outputs, {encode(test.values[0])});
+  return compare(fmt::format("op {}, record {}, as a view",
+                             test.record->op->name, test.record->name),
+                 got, test.wanted, 0);
+}
+
+}  // namespace
+
+bool has_f64_form(const OpRecord& record) {
+  return std::any_of(
+      record.inputs.begin(), record.inputs.end(),
+      [](const graph::TensorType& type) { return type.dtype == DType::f32; });
+}
+
+Result<Case> make_case(const OpRecord& record, bool in_f64) {
+  Case test;
+  test.record = &record;
+  test.attrs = record.attrs;
+  test.inputs = record.inputs;
+  if (in_f64) {
+    for (graph::TensorType& type : test.inputs) {
+      if (type.dtype == DType::f32) type.dtype = DType::f64;
+    }
+    // What a cast makes is its own affair; elsewhere it is the common dtype.
+    if (record.op->name != "cast" &&
+        test.attrs.get<std::string>("dtype") == "f32") {
+      test.attrs.set("dtype", std::string("f64"));
+    }
+  }
+  PLIMSOLL_ASSIGN(test.outputs, record.op->infer(test.inputs, test.attrs));
+  test.values = random_inputs(record, test.inputs);
+  const ReferenceFn reference = find_reference(record.op->name);
+  if (reference == nullptr) {
+    return Error{ErrorCode::internal,
+                 fmt::format("op {} has no reference", record.op->name)};
+  }
+  for (const graph::TensorType& type : test.outputs) {
+    const auto count = static_cast<std::size_t>(type.shape.elements());
+    test.wanted.push_back({type, std::vector<double>(count)});
+  }
+  reference(test.values, test.attrs, test.wanted);
+  const bool exact = test.outputs[0].dtype == DType::f64;
+  test.tolerance = exact ? std::min(record.tolerance, 1e-12) : record.tolerance;
+  return test;
+}
+
+Mistakes compare(const std::string& what, const std::vector<RefTensor>& got,
+                 const std::vector<RefTensor>& want, double tolerance) {
+  Mistakes lines;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    for (std::size_t j = 0; j < want[i].values.size(); ++j) {
+      const double g = got[i].values[j];
+      const double w = want[i].values[j];
+      const bool same = g == w || (std::isnan(g) && std::isnan(w));
+      if (same || std::abs(g - w) <= tolerance * (1 + std::abs(w))) continue;
+      if (++wrong > kMostLines) continue;
+      lines.push_back(
+          fmt::format("{}, output {} index {}: got {:.17g}, want {:.17g}", what,
+                      i, j, g, w));
+    }
+  }
+  if (wrong > kMostLines) {
+    lines.push_back(fmt::format("{}: {} elements are wrong", what, wrong));
+  }
+  return lines;
+}
+
+Mistakes check_forward(const Case& test, const KernelFactory& factory,
+                       ComputeThreads& threads,
+                       std::map<std::string, std::vector<Bytes>>& seen) {
+  const graph::KernelQuery query{test.record->op, test.inputs, test.outputs,
+                                 &test.attrs};
+  Result<std::vector<graph::KernelCandidate>> offered =
+      Error{ErrorCode::internal, "never asked"};
+  threads.enter([&] { offered = factory.candidates(query); });
+  if (!offered && test.record->op->is_view) return check_view(test);
+  if (!offered) {
+    return {fmt::format("record {}: {}", test.record->name,
+                        offered.error().message)};
+  }
+  Mistakes mistakes;
+  for (const graph::KernelCandidate& candidate : *offered) {
+    const auto found = check_candidate(test, query, candidate, factory, threads,
+                                       seen[candidate.name]);
+    mistakes.insert(mistakes.end(), found.begin(), found.end());
+  }
+  return mistakes;
+}
+
+}  // namespace plimsoll::ops::testing

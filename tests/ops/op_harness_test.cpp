@@ -1,0 +1,58 @@
+// Every record of every family: candidates against references, in place and
+// not, on 1, 2 and 3 threads; gradients against finite differences.
+#include <gtest/gtest.h>
+
+#include "ops/all_records.h"
+#include "ops/cpu_kernels.h"
+#include "ops/harness.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+class OpHarness : public ::testing::TestWithParam<Family> {};
+
+void expect_none(const Mistakes& mistakes) {
+  for (const std::string& mistake : mistakes) ADD_FAILURE() << mistake;
+}
+
+void check_all(const Family& family, bool in_f64) {
+  for (const OpRecord& record : family.records()) {
+    ASSERT_NE(record.op, nullptr) << "record " << record.name << ": no such op";
+    if (in_f64 && !has_f64_form(record)) continue;
+    const Result<Case> test = make_case(record, in_f64);
+    if (!test) {
+      ADD_FAILURE() << "record " << record.name << ": " << test.error().message;
+      continue;
+    }
+    std::map<std::string, std::vector<Bytes>> seen;
+    for (const int count : {1, 2, 3}) {
+      ComputeThreads threads(count);
+      const auto factory = make_cpu_kernels(threads);
+      expect_none(check_forward(*test, *factory, threads, seen));
+    }
+  }
+}
+
+TEST_P(OpHarness, ForwardAgreesWithReference) { check_all(GetParam(), false); }
+
+TEST_P(OpHarness, ForwardInF64AgreesWithReference) {
+  check_all(GetParam(), true);
+}
+
+TEST_P(OpHarness, GradientAgreesWithDifferences) {
+  ComputeThreads threads(2);
+  for (const OpRecord& record : GetParam().records()) {
+    ASSERT_NE(record.op, nullptr) << "record " << record.name << ": no such op";
+    if (record.gradient_of.empty()) continue;
+    expect_none(check_gradient(record, threads));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, OpHarness,
+                         ::testing::ValuesIn(all_families()),
+                         [](const ::testing::TestParamInfo<Family>& family) {
+                           return family.param.name;
+                         });
+
+}  // namespace
+}  // namespace plimsoll::ops::testing

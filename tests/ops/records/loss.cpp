@@ -1,0 +1,101 @@
+#include "ops/op_record.h"
+#include "ops/registry.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+constexpr Range kLogits{-4, 4, false};
+constexpr Range kHugeLogits{-1e4, 1e4, false};
+constexpr Range kWeights{0, 1, false};
+
+Shape with_classes(const Shape& rows, std::int64_t classes) {
+  std::vector<Dim> dims = rows.dims();
+  dims.emplace_back(classes);
+  return Shape(std::move(dims));
+}
+
+// The loss, its gradient and the accuracy of one shape and range.
+void add_dense(std::vector<OpRecord>& records, const std::string& name,
+               const Shape& rows, std::int64_t classes, Range logits) {
+  const graph::TensorType scores{DType::f32, with_classes(rows, classes)};
+  OpRecord record;
+  record.name = "softmax_cross_entropy_" + name;
+  record.op = find_op("softmax_cross_entropy");
+  record.inputs = {scores, scores};
+  record.ranges = {logits, kWeights};
+  record.gradient_of = {0};
+  records.push_back(record);
+  record.name = "softmax_cross_entropy_grad_" + name;
+  record.op = find_op("softmax_cross_entropy_grad");
+  record.inputs = {{DType::f32, rows}, scores, scores};
+  record.ranges = {{-1, 1}, logits, kWeights};
+  record.gradient_of.clear();
+  records.push_back(record);
+  record.name = "argmax_equals_dense_" + name;
+  record.op = find_op("argmax_equals");
+  record.inputs = {scores, scores};
+  record.ranges = {{0, 3, true}, {0, 2, true}};  // many ties
+  record.tolerance = 0;
+  records.push_back(record);
+}
+
+void add_sparse(std::vector<OpRecord>& records, const std::string& name,
+                const Shape& rows, std::int64_t classes, Range logits,
+                Range labels) {
+  const graph::TensorType scores{DType::f32, with_classes(rows, classes)};
+  const graph::TensorType indices{DType::i32, rows};
+  OpRecord record;
+  record.name = "sparse_softmax_cross_entropy_" + name;
+  record.op = find_op("sparse_softmax_cross_entropy");
+  record.inputs = {scores, indices};
+  record.ranges = {logits, labels};
+  record.gradient_of = {0};
+  records.push_back(record);
+  record.name = "sparse_softmax_cross_entropy_grad_" + name;
+  record.op = find_op("sparse_softmax_cross_entropy_grad");
+  record.inputs = {{DType::f32, rows}, scores, indices};
+  record.ranges = {{-1, 1}, logits, labels};
+  record.gradient_of.clear();
+  records.push_back(record);
+  record.name = "argmax_equals_sparse_" + name;
+  record.op = find_op("argmax_equals");
+  record.inputs = {scores, indices};
+  record.ranges = {{0, 3, true}, labels};
+  record.tolerance = 0;
+  records.push_back(record);
+}
+
+void without_differences(std::vector<OpRecord>& records, std::size_t last) {
+  for (std::size_t i = records.size() - last; i < records.size(); ++i) {
+    records[i].gradient_of.clear();
+  }
+}
+
+}  // namespace
+
+std::vector<OpRecord> loss_records() {
+  std::vector<OpRecord> records;
+  add_dense(records, "rows", {32}, 10, kLogits);
+  add_dense(records, "one_row", {}, 21, kLogits);
+  add_dense(records, "sequence", {3, 5}, 16, kLogits);
+  add_dense(records, "many_rows", {1500}, 33, kLogits);
+  without_differences(records, 3);
+  add_dense(records, "huge", {9}, 35, kHugeLogits);
+  without_differences(records, 3);
+
+  add_sparse(records, "rows", {32}, 10, kLogits, {0, 9, true});
+  add_sparse(records, "one_row", {}, 21, kLogits, {0, 20, true});
+  add_sparse(records, "sequence", {3, 5}, 48, kLogits, {0, 47, true});
+  add_sparse(records, "many_rows", {1500}, 33, kLogits, {0, 32, true});
+  without_differences(records, 3);
+  add_sparse(records, "huge", {9}, 35, kHugeLogits, {0, 34, true});
+  without_differences(records, 3);
+  // Some indices name no class: NaN, and no read outside of the row.
+  add_sparse(records, "bad_labels", {40}, 5, kLogits, {-3, 8, true});
+  without_differences(records, 3);
+  add_sparse(records, "wild_labels", {6}, 5, kLogits, {-2e9, 2e9, true});
+  without_differences(records, 3);
+  return records;
+}
+
+}  // namespace plimsoll::ops::testing

@@ -1,0 +1,124 @@
+#include "ops/tensor_values.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/half.h"
+#include "base/hash.h"
+#include "base/philox.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+// Calls f with a value of the C++ type that stores `dtype`.
+template <class F>
+auto with_storage(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32:
+      return f(float());
+    case DType::f64:
+      return f(double());
+    case DType::bf16:
+    case DType::f16:
+    case DType::u16:
+      return f(std::uint16_t());
+    case DType::i8:
+      return f(std::int8_t());
+    case DType::i16:
+      return f(std::int16_t());
+    case DType::i32:
+      return f(std::int32_t());
+    case DType::i64:
+      return f(std::int64_t());
+    case DType::u32:
+      return f(std::uint32_t());
+    case DType::u64:
+      return f(std::uint64_t());
+    case DType::u8:
+    case DType::boolean:
+      break;
+  }
+  return f(std::uint8_t());
+}
+
+template <class Storage>
+Storage to_storage(DType dtype, double value) {
+  if constexpr (sizeof(Storage) == 2) {
+    if (dtype == DType::bf16) {
+      return static_cast<Storage>(float_to_bf16(static_cast<float>(value)));
+    }
+    if (dtype == DType::f16) {
+      return static_cast<Storage>(float_to_f16(static_cast<float>(value)));
+    }
+  }
+  if (dtype == DType::boolean) return static_cast<Storage>(value != 0);
+  return static_cast<Storage>(value);
+}
+
+template <class Storage>
+double from_storage(DType dtype, Storage value) {
+  if constexpr (sizeof(Storage) == 2) {
+    const auto bits = static_cast<std::uint16_t>(value);
+    if (dtype == DType::bf16) return static_cast<double>(bf16_to_float(bits));
+    if (dtype == DType::f16) return static_cast<double>(f16_to_float(bits));
+  }
+  return static_cast<double>(value);
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const RefTensor& tensor) {
+  const DType dtype = tensor.type.dtype;
+  return with_storage(dtype, [&](auto zero) {
+    using Storage = decltype(zero);
+    std::vector<std::byte> bytes(tensor.values.size() * sizeof(Storage));
+    for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+      const auto stored = to_storage<Storage>(dtype, tensor.values[i]);
+      std::memcpy(bytes.data() + i * sizeof(Storage), &stored, sizeof(stored));
+    }
+    return bytes;
+  });
+}
+
+RefTensor decode(const graph::TensorType& type,
+                 std::span<const std::byte> bytes) {
+  return with_storage(type.dtype, [&](auto zero) {
+    using Storage = decltype(zero);
+    RefTensor tensor{type, std::vector<double>(bytes.size() / sizeof(Storage))};
+    for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+      Storage stored;
+      std::memcpy(&stored, bytes.data() + i * sizeof(Storage), sizeof(stored));
+      tensor.values[i] = from_storage(type.dtype, stored);
+    }
+    return tensor;
+  });
+}
+
+std::vector<RefTensor> random_inputs(const OpRecord& record,
+                                     const graph::TypeList& types) {
+  std::vector<RefTensor> inputs;
+  const std::uint64_t seed = stable_hash(record.name);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Range range = i < record.ranges.size() ? record.ranges[i] : Range();
+    RefTensor tensor{types[i], {}};
+    const std::int64_t count = types[i].shape.elements();
+    for (std::int64_t j = 0; j < count; ++j) {
+      const PhiloxBlock words = philox(seed, i, static_cast<std::uint64_t>(j));
+      const double unit = uniform_double(words[0], words[1]);
+      double value = range.low + (range.high - range.low) * unit;
+      if (range.whole_numbers) {
+        value = std::floor(range.low + (range.high - range.low + 1) * unit);
+      }
+      tensor.values.push_back(value);
+    }
+    // What f32 cannot hold, no run shall see.
+    graph::TensorType stored = types[i];
+    if (stored.dtype == DType::f64) stored.dtype = DType::f32;
+    const auto bytes = encode({stored, tensor.values});
+    tensor.values = decode(stored, bytes).values;
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+}  // namespace plimsoll::ops::testing
