@@ -26,21 +26,20 @@ ValueId binary(Builder& builder, ElementwiseCode code, ValueId a, ValueId b) {
 
 }  // namespace
 
-ValueId constant(Builder& builder, const graph::TensorType& type,
-                 double value) {
+ValueId constant(Builder& builder, graph::TensorType type, double value) {
   return builder.emit(elementwise_op(ElementwiseCode::constant), {},
-                      {{"shape", type.shape},
+                      {{"shape", std::move(type.shape)},
                        {"dtype", std::string(name_of(type.dtype))},
                        {"scalar", value}});
 }
 
-ValueId broadcast_to(Builder& builder, ValueId a, const Shape& shape) {
+ValueId broadcast_to(Builder& builder, ValueId a, Shape shape) {
   if (a.valid() && builder.ok() && builder.type(a).shape == shape) return a;
   return builder.emit(elementwise_op(ElementwiseCode::identity), {a},
-                      {{"shape", shape}});
+                      {{"shape", std::move(shape)}});
 }
 
-ValueId sum_to(Builder& builder, ValueId value, const graph::TensorType& type) {
+ValueId sum_to(Builder& builder, ValueId value, graph::TensorType type) {
   if (!builder.ok() || !value.valid()) return {};
   const Shape& wide = builder.type(value).shape;
   if (wide == type.shape) return value;
@@ -52,7 +51,7 @@ ValueId sum_to(Builder& builder, ValueId value, const graph::TensorType& type) {
     }
   }
   return reshape(builder, reduce_sum(builder, value, std::move(axes), true),
-                 type.shape);
+                 std::move(type.shape));
 }
 
 ValueId identity(Builder& builder, ValueId a) {

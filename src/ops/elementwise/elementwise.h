@@ -20,14 +20,17 @@ const graph::OpDef& fused_op();
 graph::ElementwiseExpression expression_of(const graph::OpDef& op,
                                            const graph::Attrs& attrs);
 
+// Types and shapes go by value: builder.type() is only good until the next
+// node is emitted.
+
 // A tensor of one value.
-graph::ValueId constant(graph::Builder& builder, const graph::TensorType& type,
+graph::ValueId constant(graph::Builder& builder, graph::TensorType type,
                         double value);
 graph::ValueId broadcast_to(graph::Builder& builder, graph::ValueId a,
-                            const Shape& shape);
+                            Shape shape);
 // The gradient of broadcasting: `value` summed until it has `type`'s shape.
 graph::ValueId sum_to(graph::Builder& builder, graph::ValueId value,
-                      const graph::TensorType& type);
+                      graph::TensorType type);
 
 graph::ValueId identity(graph::Builder& builder, graph::ValueId a);
 graph::ValueId negate(graph::Builder& builder, graph::ValueId a);

@@ -172,9 +172,9 @@ std::span<const OpDef* const> movement_ops() {
   return ops;
 }
 
-ValueId reshape(Builder& builder, ValueId a, const Shape& shape) {
+ValueId reshape(Builder& builder, ValueId a, Shape shape) {
   if (a.valid() && builder.ok() && builder.type(a).shape == shape) return a;
-  return builder.emit(reshape_op(), {a}, {{"shape", shape}});
+  return builder.emit(reshape_op(), {a}, {{"shape", std::move(shape)}});
 }
 
 ValueId transpose(Builder& builder, ValueId a, std::vector<std::int64_t> perm) {

@@ -13,8 +13,7 @@ std::span<const graph::OpDef* const> movement_ops();
 const graph::OpDef& copy_op();
 
 // The same elements under another shape, without a copy.
-graph::ValueId reshape(graph::Builder& builder, graph::ValueId a,
-                       const Shape& shape);
+graph::ValueId reshape(graph::Builder& builder, graph::ValueId a, Shape shape);
 // Axis i of the result is axis perm[i] of `a`.
 graph::ValueId transpose(graph::Builder& builder, graph::ValueId a,
                          std::vector<std::int64_t> perm);
