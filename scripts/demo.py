@@ -71,7 +71,10 @@ def compare():
     host = json.loads((RUN / "plan.json").read_text())["host"]
     summary = json.loads((RUN / "summary.json").read_text())
     forecast, measured = summary["forecast"], summary["measured"]
-    by_purpose = measured.get("accounts", {})
+    # What no ledger sees is the runtime's: the process less its pools.
+    by_purpose = {"runtime": measured["host_rss_peak"] -
+                  measured["host_ledger_peak"],
+                  **measured.get("accounts", {})}
     table([(purpose, size, by_purpose.get(purpose))
            for purpose, size in host["accounts"].items() if size])
     print()
@@ -102,7 +105,7 @@ def main():
     title("Forecast against measured")
     compare()
     title("The naive way, the whole set in memory first, is refused")
-    run("train", JOB, "--set", 'data.residency="memory"', "--run-dir",
+    run("train", JOB, "--set", "data.residency=memory", "--run-dir",
         FOLDER / "refused", wanted=REFUSED)
     title("And so is a budget that is too small")
     run("train", JOB, "--host-memory", "16MiB", "--run-dir",
