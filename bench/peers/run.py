@@ -70,6 +70,9 @@ class Worker:
             "version": next(iter(self.hello["versions"].values())),
             "examples_per_second": self.best(),
             "mean_examples_per_second": max(r["mean"] for r in self.rounds),
+            "examples_per_cpu_second": max(
+                r["per_cpu_second"] for r in self.rounds
+            ),
             "rss_peak_bytes": peak,
             "rss_net_of_import_bytes": peak - start,
             "loss": last["loss"],

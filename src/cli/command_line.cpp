@@ -50,6 +50,8 @@ std::string check_device(const std::string& device) {
 
 void add_job_options(CLI::App& app, JobArguments& job, JobOptions& options) {
   app.add_option("JOB", job.path, "The job file (TOML)")->required();
+  // Remedies are added to a command as it stands: what comes last holds.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--host-memory", job.run.host_memory_flag,
                  "Host memory for the whole process, as 2GiB or 40%")
       ->type_name("SIZE");

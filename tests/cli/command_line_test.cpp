@@ -101,6 +101,14 @@ TEST(CommandLine, SetTakesOneValueAndLeavesTheJob) {
   EXPECT_EQ(plan.job.overrides, Words{"a=1"});
 }
 
+TEST(CommandLine, OfTwoTheLastHolds) {
+  const auto plan = parse_as<PlanCommand>(
+      {"plan", "job.toml", "--host-memory", "1MiB", "--batch", "8", "--set",
+       "a=1", "--host-memory", "2MiB", "--batch", "4", "--set", "b=2"});
+  EXPECT_EQ(plan.job.run.host_memory_flag, "2MiB");
+  EXPECT_EQ(plan.job.overrides, (Words{"a=1", "b=2", "train.batch=4"}));
+}
+
 TEST(CommandLine, WatchLeavesTheCommandAlone) {
   const auto watch =
       parse_as<WatchCommand>({"watch", "--host-memory", "1GiB", "--json", "f",
