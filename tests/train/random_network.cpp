@@ -32,13 +32,14 @@ class Maker {
  public:
   Maker(std::uint64_t seed, bool large) : random_(seed), large_(large) {
     dtype_ = !large && pick(5) == 0 ? DType::f64 : DType::f32;
-    batch_ = large ? 2048 + pick(2049)
+    batch_ = large ? 3072 + pick(1025)
                    : static_cast<std::int64_t>(std::exp2(
                          12.0 * static_cast<double>(pick(1001)) / 1000.0));
   }
 
   RandomNetwork make() {
-    const int target = 10 + static_cast<int>(pick(71));
+    const int target = large_ ? 30 + static_cast<int>(pick(51))
+                              : 10 + static_cast<int>(pick(71));
     random_step_ = b_.state("random_step", Role::counter, {DType::i64, {}});
     values_.push_back(b_.input("features", tensor(width())));
     while (forward_ops() < target) add_step();
@@ -66,7 +67,7 @@ class Maker {
   std::int64_t width() {
     static constexpr std::array<std::int64_t, 8> kSmall = {1,  4,  7,  12,
                                                            30, 64, 96, 200};
-    static constexpr std::array<std::int64_t, 3> kLarge = {2048, 3000, 4096};
+    static constexpr std::array<std::int64_t, 3> kLarge = {1024, 1500, 2048};
     return large_ ? kLarge[static_cast<std::size_t>(pick(3))]
                   : kSmall[static_cast<std::size_t>(pick(8))];
   }
@@ -194,7 +195,8 @@ class Maker {
   void add_step() {
     const ValueId x = any();
     ValueId y;
-    switch (pick(8)) {
+    // Wide products cost seconds and teach nothing new: large networks get few.
+    switch (pick(large_ ? 16 : 8)) {
       case 0:
       case 1:
         y = dense(x, width());
