@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -74,15 +75,18 @@ TEST(ComputeThreadsTest, WaitingTakesNoOtherWork) {
   ComputeThreads pool(2);
   static thread_local bool busy = false;
   std::atomic<int> intrusions{0};
-  auto inner = [](std::int64_t) {};
+  // Long enough that the other thread takes one, so that this one must wait.
+  auto inner = [](std::int64_t) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  };
   auto outer = [&](std::int64_t) {
     if (busy) ++intrusions;
     busy = true;
-    pool.for_each_chunk(8, inner);
+    pool.for_each_chunk(2, inner);
     busy = false;
   };
   pool.enter([&] {
-    for (int round = 0; round < 200; ++round) pool.for_each_chunk(16, outer);
+    for (int round = 0; round < 50; ++round) pool.for_each_chunk(8, outer);
   });
   EXPECT_EQ(intrusions, 0);
 }

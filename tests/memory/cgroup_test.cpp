@@ -24,9 +24,9 @@ TEST(CgroupTest, FindsAllAncestorsOfVersion2) {
   EXPECT_EQ(names_of(groups), (std::vector<std::string>{
                                   "/user.slice/job 1/step", "/user.slice/job 1",
                                   "/user.slice", "/"}));
-  EXPECT_EQ(groups[0].folder,
+  EXPECT_EQ(groups.at(0).folder,
             root.path() + "/sys/fs/cgroup/user.slice/job 1/step");
-  EXPECT_EQ(groups[3].folder, root.path() + "/sys/fs/cgroup");
+  EXPECT_EQ(groups.at(3).folder, root.path() + "/sys/fs/cgroup");
 }
 
 TEST(CgroupTest, FindsTheControllersOwnHierarchyOfVersion1) {
@@ -95,10 +95,16 @@ TEST(CgroupTest, HighBindsBeforeMax) {
   root.plant("/sys/fs/cgroup/a/b/memory.high", "800\n");
   root.plant("/sys/fs/cgroup/a/memory.max", "900\n");
   root.plant("/sys/fs/cgroup/a/memory.high", "max\n");
-  const auto limits = read_cgroup_memory(root.path(), 0);
+  auto limits = read_cgroup_memory(root.path(), 0);
   ASSERT_EQ(limits.size(), 2u);
   EXPECT_EQ(limits[0].limit_bytes, 800);
   EXPECT_EQ(limits[1].limit_bytes, 900);
+  root.plant("/sys/fs/cgroup/a/memory.high", "850\n");
+  limits = read_cgroup_memory(root.path(), 0);
+  EXPECT_EQ(limits.at(1).limit_bytes, 850);
+  root.plant("/sys/fs/cgroup/a/memory.high", "950\n");
+  limits = read_cgroup_memory(root.path(), 0);
+  EXPECT_EQ(limits.at(1).limit_bytes, 900);
 }
 
 TEST(CgroupTest, MissingOrBrokenFilesAreNoLimit) {

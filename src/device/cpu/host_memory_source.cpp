@@ -33,8 +33,9 @@ void* HostMemorySource::map(std::int64_t bytes) noexcept {
   void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return nullptr;
-  // Before populating: a huge page at the edge would make more resident than
-  // was asked for. Kernels without huge pages refuse the advice, rightly.
+  // Huge pages only where a plan counts them: the advice also keeps this range
+  // from being merged with a neighbour and collapsed behind our back. Kernels
+  // without huge pages refuse it, rightly.
   madvise(start, size, MADV_NOHUGEPAGE);
   if (!populate(start, size, static_cast<std::size_t>(page_bytes_))) {
     munmap(start, size);
