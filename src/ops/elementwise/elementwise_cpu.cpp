@@ -23,13 +23,14 @@ using graph::KernelQuery;
 double seconds_of_one(const KernelQuery& query) {
   const graph::Cost cost =
       query.op->cost(query.inputs, query.outputs, *query.attrs);
-  double flops_per_second = best_isa() == Isa::v4   ? 30e9
+  double flops_per_second = best_isa() == Isa::v4   ? 40e9
                             : best_isa() == Isa::v3 ? 15e9
                                                     : 7e9;
   // f64 is half as wide, and its functions are the library's, one by one.
   if (query.outputs[0].dtype == DType::f64) flops_per_second /= 6;
-  constexpr double kBytesPerSecond = 12e9;
-  return cost.flops / flops_per_second + cost.bytes / kBytesPerSecond;
+  // Out of the caches, or from memory.
+  const double bytes_per_second = cost.bytes < 1024 * 1024 ? 50e9 : 18e9;
+  return cost.flops / flops_per_second + cost.bytes / bytes_per_second;
 }
 
 // Chunks that threads share; small work stays on the calling thread.
