@@ -67,7 +67,7 @@ double one_thread_seconds(const OwnPlan& plan, const OwnMachine& machine) {
   const std::int64_t vectors = ceil_div(shape.n, machine.lanes);
   double rate = machine.flops_per_second;
   if (vectors == 1) rate *= 0.5;  // bound by loads of A
-  if (plan.mode == OwnMode::packed) rate *= 0.8;
+  if (plan.mode == OwnMode::packed) rate *= 0.65;
   const double flops =
       2 * size(shape.m) * size(vectors * machine.lanes) * size(shape.k);
   const double stores = size(shape.m) * size(vectors) * 1.5e-9;

@@ -59,7 +59,8 @@ class UpdateKernel final : public Kernel {
     const UpdateTable<T>& loops = table<T>();
     loop_ = settings.rule == Rule::sgd        ? loops.sgd
             : settings.rule == Rule::momentum ? loops.sgd_momentum
-                                              : loops.adam;
+            : settings.rule == Rule::adam     ? loops.adam
+                                              : loops.adamw;
   }
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {

@@ -66,14 +66,13 @@ template <>
 struct Quotient<float> {
   using S = Simd<float>;
   static __m512 of(__m512 a, __m512 v, __m512 epsilon) {
-    const __m512 half = S::set(0.5f);
     // Below this the estimate's square leaves the range; the root is then
     // far under any epsilon that matters.
     const __m512 safe = S::max(v, S::set(1e-36f));
     const __m512 guess = _mm512_rsqrt14_ps(safe);
     const __m512 root = S::mul(safe, guess);
     const __m512 error = S::fnma(root, guess, S::set(1.0f));
-    const __m512 exact = S::fma(S::mul(root, half), error, root);
+    const __m512 exact = S::fma(S::mul(root, S::set(0.5f)), error, root);
     const __m512 below = S::add(exact, epsilon);
     const __m512 inverse = _mm512_rcp14_ps(below);
     const __m512 quotient = S::mul(a, inverse);
@@ -82,7 +81,7 @@ struct Quotient<float> {
 };
 #endif
 
-template <class T>
+template <class T, bool Decay>
 void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
   using S = Simd<T>;
   const auto rate = S::set(args.rate);
@@ -95,19 +94,20 @@ void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
     const auto old_first = load(args.first);
     const auto old_second = load(args.second);
     const auto first = S::fma(S::sub(gradient, old_first), gain_1, old_first);
-    const auto second = S::fma(S::sub(S::mul(gradient, gradient), old_second),
-                               gain_2, old_second);
-    const auto step = Quotient<T>::of(S::mul(rate, first), second, epsilon);
-    const auto parameter = S::sub(S::mul(keep, load(args.parameter)), step);
+    const auto fall = S::fnma(gradient, gradient, old_second);
+    const auto second = S::fnma(fall, gain_2, old_second);
+    auto parameter = load(args.parameter);
+    if constexpr (Decay) parameter = S::mul(keep, parameter);
     store(args.new_first, first);
     store(args.new_second, second);
-    store(args.new_parameter, parameter);
+    store(args.new_parameter,
+          S::fnma(rate, Quotient<T>::of(first, second, epsilon), parameter));
   });
 }
 
 template <class T>
 constexpr UpdateTable<T> table_of() {
-  return {sgd<T>, sgd_momentum<T>, adam<T>};
+  return {sgd<T>, sgd_momentum<T>, adam<T, false>, adam<T, true>};
 }
 
 }  // namespace

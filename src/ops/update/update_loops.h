@@ -33,6 +33,7 @@ struct UpdateTable {
   Loop sgd;
   Loop sgd_momentum;
   Loop adam;
+  Loop adamw;
 };
 
 struct UpdateTables {
