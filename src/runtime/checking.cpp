@@ -36,6 +36,9 @@ class CheckedRun {
     for (std::size_t t = 0; t < launches.size(); ++t) {
       PLIMSOLL_RETURN_IF_ERROR(check(launches[t], static_cast<int>(t)));
     }
+    for (const BufferId id : lowered_.outputs) {
+      PLIMSOLL_RETURN_IF_ERROR(check_contents(id, "the host"));
+    }
     return {};
   }
 
@@ -91,16 +94,23 @@ class CheckedRun {
     }
   }
 
+  // A value must reach its reader as its writer left it.
+  Status check_contents(BufferId id, const std::string& reader) const {
+    const graph::Buffer& buffer = lowered_.buffer(id);
+    if (buffer.kind != BufferKind::transient ||
+        hash(transient_range(id)) == contents_[id.pos()]) {
+      return {};
+    }
+    return Error{ErrorCode::internal,
+                 fmt::format("{}: `{}` was overwritten after it was made",
+                             reader, buffer.name)};
+  }
+
   Status check(const Launch& launch, int now) {
     const Instruction& step = step_of(launch);
     poison_dead(now);
     for (const BufferId id : step.inputs) {
-      if (lowered_.buffer(id).kind != BufferKind::transient) continue;
-      if (hash(transient_range(id)) == contents_[id.pos()]) continue;
-      return Error{ErrorCode::internal,
-                   fmt::format("{}: input `{}` was overwritten after it was "
-                               "made",
-                               step.name, lowered_.buffer(id).name)};
+      PLIMSOLL_RETURN_IF_ERROR(check_contents(id, step.name));
     }
     const std::vector<std::byte> before(arena_, arena_ + bytes_);
     const ops::LaunchArgs args{launch.inputs, launch.outputs, launch.scratch};
