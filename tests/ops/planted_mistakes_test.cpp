@@ -115,5 +115,29 @@ TEST(PlantedMistakes, AreFoundAndNamed) {
   expect(Plant::other_bits_each_time, "other bits");
 }
 
+// The rule forgets the sign.
+Result<std::vector<graph::ValueId>> wrong_gradient(
+    graph::GradientContext& context) {
+  return std::vector{context.output_gradients[0]};
+}
+
+TEST(PlantedMistakes, AWrongGradientIsFoundAndNamed) {
+  graph::OpDef negate = *find_op("negate");
+  OpRecord record;
+  record.name = "planted_gradient";
+  record.op = &negate;
+  record.inputs = {{DType::f32, {10}}};
+  record.gradient_of = {0};
+  ComputeThreads threads(1);
+  EXPECT_EQ(check_gradient(record, threads), Mistakes());
+  negate.gradient = wrong_gradient;
+  const Mistakes mistakes = check_gradient(record, threads);
+  ASSERT_EQ(mistakes.size(), 10u);
+  for (const char* part : {"op negate", "record planted_gradient", "input 0",
+                           "index 0", "got", "want"}) {
+    EXPECT_NE(mistakes[0].find(part), std::string::npos) << mistakes[0];
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::ops::testing

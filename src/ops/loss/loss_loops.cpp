@@ -23,12 +23,13 @@ LogSum<T> log_sum_of(const T* x, std::int64_t n) {
 
 template <class T>
 T row_sum(const T* x, std::int64_t n) {
-  RowBlock<T> sums{};
+  Lanes<T> sums = {};
   for (std::int64_t i = 0; i < n; i += kRowLanes) {
-    const RowBlock<T> block = load_block(x, i, n, T(0));
-    for (int j = 0; j < kRowLanes; ++j) sums.v[j] += block.v[j];
+    Lanes<T> lanes;
+    load_lanes(x, i, n, T(0), lanes);
+    sums += lanes;
   }
-  return lane_sum(sums);
+  return lane_sum<T>(sums);
 }
 
 template <class T>
@@ -37,17 +38,16 @@ void dense(const T* x, const T* labels, std::int64_t rows, std::int64_t n,
   for (std::int64_t row = 0; row < rows; ++row, x += n, labels += n) {
     const LogSum<T> at = log_sum_of(x, n);
     const T log_sum = static_cast<T>(at.log_sum);
-    RowBlock<T> sums{};
+    const Lanes<T> zero = {};
+    Lanes<T> sums = {};
     for (std::int64_t i = 0; i < n; i += kRowLanes) {
-      const RowBlock<T> a = load_block(x, i, n, at.top);
-      const RowBlock<T> b = load_block(labels, i, n, T(0));
+      Lanes<T> a, b;
+      load_lanes(x, i, n, at.top, a);
+      load_lanes(labels, i, n, T(0), b);
       // A class of no weight adds nothing, though its logit be -infinity.
-      for (int j = 0; j < kRowLanes; ++j) {
-        const T term = b.v[j] * (log_sum - (a.v[j] - at.top));
-        sums.v[j] += b.v[j] == 0 ? T(0) : term;
-      }
+      sums += b == 0 ? zero : b * (log_sum - (a - at.top));
     }
-    loss[row] = lane_sum(sums);
+    loss[row] = lane_sum<T>(sums);
   }
 }
 

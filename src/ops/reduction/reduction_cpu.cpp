@@ -104,11 +104,12 @@ class ReductionKernel final : public Kernel {
     for (std::int64_t part = 1; part < split_.parts; ++part) {
       const double* next = partial + part * n;
       for (std::int64_t i = 0; i < n; ++i) {
-        partial[i] =
-            loops_.identity == 0
-                ? partial[i] + next[i]
-                : ((next[i] > partial[i]) | (next[i] != next[i]) ? next[i]
-                                                                 : partial[i]);
+        const bool larger = next[i] > partial[i] || next[i] != next[i];
+        if (loops_.identity == 0) {
+          partial[i] += next[i];
+        } else if (larger) {
+          partial[i] = next[i];
+        }
       }
     }
     divide(partial, n, divisor_, y);

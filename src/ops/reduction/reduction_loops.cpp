@@ -7,12 +7,15 @@ namespace {
 template <class T>
 struct Sum {
   static constexpr double kIdentity = 0;
+  static constexpr bool kFourAtOnce = true;
   static T join(T a, T b) { return a + b; }
 };
 
 template <class T>
 struct Max {
   static constexpr double kIdentity = -__builtin_huge_val();
+  // The nest of four selects would not be vectorised.
+  static constexpr bool kFourAtOnce = false;
   // A NaN on either side stays.
   static T join(T a, T b) { return ((b > a) | (b != b)) ? b : a; }
 };
@@ -58,7 +61,7 @@ void columns(const T* x, std::int64_t rows, std::int64_t stride,
     const std::int64_t end =
         r + (rows - r < kColumnBlock ? rows - r : kColumnBlock);
     for (std::int64_t j = 0; j < width; ++j) block[j] = x[r * stride + j];
-    for (++r; r + 4 <= end; r += 4) {
+    for (++r; Op::kFourAtOnce && r + 4 <= end; r += 4) {
       const T* a = x + r * stride;
       const T* b = a + stride;
       const T* c = b + stride;

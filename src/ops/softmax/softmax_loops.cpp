@@ -19,13 +19,14 @@ template <class T>
 void backward(const T* dy, const T* y, std::int64_t rows, std::int64_t n,
               T* dx) {
   for (std::int64_t row = 0; row < rows; ++row, dy += n, y += n, dx += n) {
-    RowBlock<T> sums{};
+    Lanes<T> sums = {};
     for (std::int64_t i = 0; i < n; i += kRowLanes) {
-      const RowBlock<T> a = load_block(dy, i, n, T(0));
-      const RowBlock<T> b = load_block(y, i, n, T(0));
-      for (int j = 0; j < kRowLanes; ++j) sums.v[j] += a.v[j] * b.v[j];
+      Lanes<T> a, b;
+      load_lanes(dy, i, n, T(0), a);
+      load_lanes(y, i, n, T(0), b);
+      sums += a * b;
     }
-    const T dot = lane_sum(sums);
+    const T dot = lane_sum<T>(sums);
     for (std::int64_t j = 0; j < n; ++j) dx[j] = (dy[j] - dot) * y[j];
   }
 }
