@@ -54,18 +54,3 @@ endif()
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
   endif()
 endfunction()
-
-# plimsoll_benchmark(name SOURCES ... DEPENDS ...): one Google Benchmark
-# program, which `make bench` builds and runs.
-if(PLIMSOLL_BENCHMARKS)
-  add_custom_target(plimsoll_benchmarks)
-endif()
-function(plimsoll_benchmark name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_DEPENDS}
-                                        benchmark::benchmark_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
-                                           ${PROJECT_BINARY_DIR}/bench)
-  add_dependencies(plimsoll_benchmarks ${name})
-endfunction()

@@ -193,7 +193,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--only", action="append", choices=FRAMEWORKS)
     parser.add_argument("--json", metavar="FILE", help="also write JSON here")
-    default = ROOT / "build" / "release" / "bench_step"
+    default = ROOT / "build" / "release" / "bench" / "bench_step"
     parser.add_argument("--ours", metavar="BINARY", default=default)
     options = parser.parse_args()
     if not pathlib.Path(options.ours).exists():
