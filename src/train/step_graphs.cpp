@@ -133,6 +133,7 @@ class GraphMaker {
     for (const Parameter& parameter : network.parameters) {
       wanted.push_back(parameter.value);
     }
+    builder.set_phase(graph::Phase::backward);
     const ValueId seed = ops::constant(builder, scalar, 1);
     PLIMSOLL_ASSIGN(
         const auto gradients,
