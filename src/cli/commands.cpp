@@ -9,7 +9,7 @@
 #include "cli/plan_text.h"
 #include "cli/watch.h"
 #include "train/calibration.h"
-#include "train/job_file.h"
+#include "train/job_file/job_file.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/shell_text.h"
 #include "cli/stop_signals.h"
 #include "cli/summary_text.h"
-#include "train/job_file.h"
+#include "train/job_file/job_file.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/job_file.h"
+#include "train/job_file/job_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/job_reader.h"
+#include "train/job_file/job_reader.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "train/job_value.h"
+#include "train/job_file/job_value.h"
 
 namespace plimsoll::train {
 

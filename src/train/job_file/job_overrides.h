@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "train/job_value.h"
+#include "train/job_file/job_value.h"
 
 namespace plimsoll::train {
 

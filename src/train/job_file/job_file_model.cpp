@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/units.h"
-#include "train/job_file_sections.h"
+#include "train/job_file/job_file_sections.h"
 
 namespace plimsoll::train {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "train/job_names.h"
-#include "train/job_value.h"
+#include "train/job_file/job_names.h"
+#include "train/job_file/job_value.h"
 
 namespace plimsoll::train {
 

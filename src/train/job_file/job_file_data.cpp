@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "train/job_file_sections.h"
+#include "train/job_file/job_file_sections.h"
 
 namespace plimsoll::train {
 namespace {

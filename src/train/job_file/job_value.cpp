@@ -1,4 +1,4 @@
-#include "train/job_value.h"
+#include "train/job_file/job_value.h"
 
 namespace plimsoll::train {
 

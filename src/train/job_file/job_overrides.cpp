@@ -1,11 +1,11 @@
-#include "train/job_overrides.h"
+#include "train/job_file/job_overrides.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <vector>
 
-#include "train/job_toml.h"
+#include "train/job_file/job_toml.h"
 
 namespace plimsoll::train {
 namespace {

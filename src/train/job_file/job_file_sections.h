@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "train/job_reader.h"
+#include "train/job_file/job_reader.h"
 #include "train/job_spec.h"
 
 namespace plimsoll::train {

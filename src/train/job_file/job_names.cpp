@@ -1,4 +1,4 @@
-#include "train/job_names.h"
+#include "train/job_file/job_names.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "train/job_file_sections.h"
+#include "train/job_file/job_file_sections.h"
 
 namespace plimsoll::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/job_toml.h"
+#include "train/job_file/job_toml.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0

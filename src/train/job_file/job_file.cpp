@@ -1,4 +1,4 @@
-#include "train/job_file.h"
+#include "train/job_file/job_file.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "train/job_overrides.h"
-#include "train/job_file_sections.h"
-#include "train/job_toml.h"
+#include "train/job_file/job_file_sections.h"
+#include "train/job_file/job_overrides.h"
+#include "train/job_file/job_toml.h"
 
 namespace plimsoll::train {
 namespace {
