@@ -12,7 +12,7 @@ using nlohmann::json;
 
 JobPlan sample() {
   std::vector<ProgramPlan> programs;
-  for (const std::uint64_t seed : {1, 2}) {
+  for (const std::uint64_t seed : {1u, 2u}) {
     auto plan = plan_program(testing::random_program(seed),
                              seed == 1 ? "train" : "evaluate");
     EXPECT_TRUE(plan);

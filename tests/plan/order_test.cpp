@@ -84,10 +84,10 @@ TEST(Order, LowestCandidateIsChosenAndTiesKeepTheGivenOrder) {
 
   ProgramBuilder build;  // nothing to gain
   const auto x = build.input("x", 64);
-  const auto a = build.output("a", 64);
+  const auto a = build.output("a", 128);
   const auto b = build.output("b", 64);
   build.run("a", {x}, {a}, Phase::forward);
-  build.run("b", {x}, {b}, Phase::update);
+  build.run("b", {x}, {b}, Phase::update);  // both others would begin with it
   const auto tie = plan_program(build.program, "train");
   ASSERT_TRUE(tie);
   EXPECT_EQ(tie->order, (std::vector<std::int32_t>{0, 1}));
