@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -96,14 +97,30 @@ Result<std::int64_t> calibrate_with(const std::string& calibrator,
   return bytes;
 }
 
-// Beside, then renamed: two processes may calibrate at once.
+// Two processes may calibrate at once: the first to finish is believed, so
+// that all plans of a machine have the same floor.
 void write_cache(const fs::path& path, const std::string& text) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
   const fs::path beside = path.string() + fmt::format(".{}", getpid());
   std::ofstream(beside) << text;
-  fs::rename(beside, path, ignored);
-  if (ignored) fs::remove(beside, ignored);
+  fs::create_hard_link(beside, path, ignored);
+  fs::remove(beside, ignored);
+}
+
+// Null where there is none, or none that can be read.
+std::optional<DeviceProfile> read_cache(const fs::path& path, int threads) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::stringstream text;
+  text << file.rdbuf();
+  auto cached = device_profile_from_json(text.str());
+  if (!cached || cached->threads != threads) {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+    return std::nullopt;
+  }
+  return *std::move(cached);
 }
 
 }  // namespace
@@ -125,18 +142,14 @@ Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator) {
   const fs::path folder = cache_folder();
   const fs::path path =
       folder / fmt::format("cpu-{}.json", hash_text(stable_hash(key)));
-  if (std::ifstream file(path); !folder.empty() && file) {
-    std::stringstream text;
-    text << file.rdbuf();
-    if (auto cached = device_profile_from_json(text.str());
-        cached && cached->threads == profile.threads) {
-      return *std::move(cached);
-    }
+  if (!folder.empty()) {
+    if (auto cached = read_cache(path, profile.threads)) return *cached;
   }
   PLIMSOLL_ASSIGN(profile.runtime_floor_bytes,
                   calibrate_with(calibrator, profile.threads));
-  if (!folder.empty()) write_cache(path, to_json(profile));
-  return profile;
+  if (folder.empty()) return profile;
+  write_cache(path, to_json(profile));
+  return read_cache(path, profile.threads).value_or(profile);
 }
 
 Result<std::int64_t> run_calibration(int threads) {

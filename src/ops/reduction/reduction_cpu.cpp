@@ -48,6 +48,11 @@ class ReductionKernel final : public Kernel {
     const std::int64_t task_elements =
         std::max<std::int64_t>(1, split_.count() / split_.parts * split_.tile);
     chunk_tasks_ = std::max<std::int64_t>(1, kChunkElements / task_elements);
+    const bool one_block = split_.kept.size() <= 1 && split_.repeats == 1 &&
+                           split_.parts == 1 && split_.inner == 1;
+    short_rows_ =
+        one_block && split_.reduce < kShortRow &&
+        (split_.kept.empty() || split_.kept[0].stride == split_.reduce);
   }
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
@@ -57,6 +62,7 @@ class ReductionKernel final : public Kernel {
     const std::int64_t tasks = split_.tasks();
     auto body = [&](std::int64_t chunk) {
       const std::int64_t end = std::min(tasks, (chunk + 1) * chunk_tasks_);
+      if (short_rows_) return run_short_rows(chunk * chunk_tasks_, end, x, y);
       for (std::int64_t task = chunk * chunk_tasks_; task < end; ++task) {
         run_task(task, x, y, partial);
       }
@@ -98,6 +104,18 @@ class ReductionKernel final : public Kernel {
     }
   }
 
+  void run_short_rows(std::int64_t first, std::int64_t end, const T* x,
+                      T* y) const {
+    double sums[kReductionTile];
+    while (first < end) {
+      const std::int64_t rows = std::min(kReductionTile, end - first);
+      std::fill_n(sums, rows, loops_.identity);
+      loops_.short_rows(x + first * split_.reduce, rows, split_.reduce, sums);
+      divide(sums, rows, divisor_, y + first);
+      first += rows;
+    }
+  }
+
   // In the parts' order, whoever made them.
   void join_parts(double* partial, T* y) const {
     const std::int64_t n = split_.outer * split_.inner;
@@ -120,6 +138,7 @@ class ReductionKernel final : public Kernel {
   double divisor_;
   ComputeThreads& threads_;
   std::int64_t chunk_tasks_ = 1;
+  bool short_rows_ = false;  // contiguous and too short for lanes
 };
 
 // y = x / n with n known from the shape.

@@ -21,7 +21,7 @@ struct Max {
 };
 
 // Lanes are fixed in number whatever the registers' width.
-constexpr std::int64_t kLanes = 64;
+constexpr std::int64_t kLanes = kShortRow;
 // An f32 lane adds at most this many values before they go to double.
 constexpr std::int64_t kRowBlock = 64 * kLanes;
 constexpr std::int64_t kColumnBlock = 128;  // rows, likewise
@@ -51,6 +51,30 @@ void row(const T* x, std::int64_t n, double* result) {
     total = WideOp::join(total, static_cast<double>(x[i]));
   }
   *result = total;
+}
+
+template <class T, class WideOp>
+void short_rows(const T* x, std::int64_t rows, std::int64_t n,
+                double* __restrict result) {
+  // One row's sum waits for its last addition; eight rows fill the wait.
+  constexpr std::int64_t kRows = 8;
+  std::int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) {
+    double totals[kRows];
+    for (std::int64_t k = 0; k < kRows; ++k) totals[k] = result[r + k];
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t k = 0; k < kRows; ++k) {
+        totals[k] =
+            WideOp::join(totals[k], static_cast<double>(x[(r + k) * n + i]));
+      }
+    }
+    for (std::int64_t k = 0; k < kRows; ++k) result[r + k] = totals[k];
+  }
+  for (; r < rows; ++r) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      result[r] = WideOp::join(result[r], static_cast<double>(x[r * n + i]));
+    }
+  }
 }
 
 template <class T, class Op, class WideOp>
@@ -92,8 +116,8 @@ void divide(const T* x, std::int64_t n, double divisor, Out* y) {
 
 template <class T, template <class> class Op>
 ReductionLoops<T> loops() {
-  return {row<T, Op<T>, Op<double>>, columns<T, Op<T>, Op<double>>,
-          Op<T>::kIdentity};
+  return {row<T, Op<T>, Op<double>>, short_rows<T, Op<double>>,
+          columns<T, Op<T>, Op<double>>, Op<T>::kIdentity};
 }
 
 }  // namespace

@@ -10,11 +10,18 @@
 
 namespace plimsoll::ops {
 
+// Rows shorter than this are summed element by element.
+inline constexpr std::int64_t kShortRow = 64;
+
 // Results gather in double: long f32 sums stay accurate, maxima are exact.
 template <class T>
 struct ReductionLoops {
   // *result (+)= the n elements at x.
   void (*row)(const T* x, std::int64_t n, double* result) = nullptr;
+  // result[r] (+)= row r of n < kShortRow elements, rows one after another;
+  // the same bits as row(), several rows at a time.
+  void (*short_rows)(const T* x, std::int64_t rows, std::int64_t n,
+                     double* result) = nullptr;
   // result[j] (+)= column j, for j < width <= kReductionTile.
   void (*columns)(const T* x, std::int64_t rows, std::int64_t stride,
                   std::int64_t width, double* result) = nullptr;
