@@ -4,7 +4,6 @@
 
 #include "graph/autodiff.h"
 #include "graph/passes.h"
-#include "ops/elementwise/elementwise.h"
 #include "ops/reduction/reduction.h"
 #include "ops/standard_ops.h"
 #include "ops/update/update.h"
@@ -124,20 +123,18 @@ class GraphMaker {
     PLIMSOLL_ASSIGN(const ValueId losses, score(builder, network));
 
     builder.set_scope("loss");
+    // The loss is sum * share: its gradient is the sum's, begun with the share.
+    const ValueId sum = ops::reduce_sum(builder, losses, {});
     const ValueId share =
         builder.state(kInverseExamples, Role::counter, scalar);
-    const ValueId loss =
-        ops::multiply(builder, ops::reduce_sum(builder, losses, {}), share);
     if (!builder.ok()) return builder.status().error();
     std::vector<ValueId> wanted;
     for (const Parameter& parameter : network.parameters) {
       wanted.push_back(parameter.value);
     }
-    builder.set_phase(graph::Phase::backward);
-    const ValueId seed = ops::constant(builder, scalar, 1);
     PLIMSOLL_ASSIGN(
         const auto gradients,
-        graph::add_gradients(builder, loss, seed, wanted, ops::standard_ops()));
+        graph::add_gradients(builder, sum, share, wanted, ops::standard_ops()));
 
     builder.set_phase(graph::Phase::update);
     const ValueId rate = builder.state(kLearningRate, Role::counter, scalar);
