@@ -8,8 +8,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Past this many epochs the records grow by a few bytes each.
+constexpr std::int64_t kEpochsWithRoom = 4096;
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Room for a value an epoch, touched, so that later epochs take no memory.
+template <class T>
+void make_room(std::vector<T>& values, std::int64_t epochs) {
+  const std::size_t size = values.size();
+  values.resize(std::max(
+      size, static_cast<std::size_t>(std::min(epochs, kEpochsWithRoom))));
+  values.resize(size);
 }
 
 class FitLoop {
@@ -31,9 +43,9 @@ class FitLoop {
     for (const std::string& metric : job.train.metrics) {
       progress_.metrics.emplace_back(metric, 0.0);
       metric_states_.push_back(metric_sum(metric));
+      validation_names_.push_back("val_" + metric);
     }
-    record_.anonymous_bytes_by_epoch.reserve(
-        static_cast<std::size_t>(job.train.epochs));
+    make_room_for_epochs();
   }
 
   Result<FitRecord> run() {
@@ -52,6 +64,21 @@ class FitLoop {
   }
 
  private:
+  void make_room_for_epochs() {
+    const std::int64_t epochs = job_.train.epochs;
+    History& history = record_.history;
+    make_room(record_.anonymous_bytes_by_epoch, epochs);
+    make_room(history.loss_by_epoch, epochs);
+    for (const std::string& metric : job_.train.metrics) {
+      make_room(history.metrics[metric], epochs);
+    }
+    if (!running_.feeder(Stage::evaluate)) return;
+    make_room(history.metrics["val_loss"], epochs);
+    for (const std::string& name : validation_names_) {
+      make_room(history.metrics[name], epochs);
+    }
+  }
+
   Status train_epoch() {
     data::BatchFeeder& feeder = *running_.feeder(Stage::train);
     History& history = record_.history;
@@ -182,7 +209,7 @@ class FitLoop {
     progress_.validation_loss = running_.metric(kLossSum) / count;
     record_.history.metrics["val_loss"].push_back(*progress_.validation_loss);
     for (std::size_t i = 0; i < metric_states_.size(); ++i) {
-      record_.history.metrics["val_" + job_.train.metrics[i]].push_back(
+      record_.history.metrics[validation_names_[i]].push_back(
           running_.metric(metric_states_[i]) / count);
     }
     return {};
@@ -196,6 +223,7 @@ class FitLoop {
   FitRecord record_;
   Progress progress_;
   std::vector<std::string> metric_states_;
+  std::vector<std::string> validation_names_;
   ProcessMemoryReader memory_;
   Clock::time_point start_;
   Clock::time_point timed_from_;
