@@ -1,0 +1,136 @@
+"""The line holds, seen from outside, and the smallest budget is sharp."""
+import math
+import os
+import random
+import struct
+
+from harness import (EXAMPLES, MIB, JobTest, dense, main, measures_memory,
+                     random_source, small_job, stages, write_npy)
+
+
+@measures_memory
+class SmallestBudget(JobTest):
+    """Bisected budget M trains inside M; M - 1 MiB is refused."""
+
+    def smallest(self, *job):
+        """In MiB, by the exit codes of `plan` alone."""
+        refused, fits = 0, 1
+        while self.plan(*job, "--host-memory", f"{fits}MiB")[0] != 0:
+            refused, fits = fits, fits * 2
+        while fits - refused > 1:
+            middle = (refused + fits) // 2
+            if self.plan(*job, "--host-memory", f"{middle}MiB")[0] == 0:
+                fits = middle
+            else:
+                refused = middle
+        return fits
+
+    def check(self, *job):
+        least = self.smallest(*job)
+        _, plan = self.plan(*job, "--host-memory", f"{least}MiB")
+        self.assertEqual(least, math.ceil(plan["host"]["peak"] / MIB))
+        for budget in (least, least * 3 // 2, least * 4):
+            trained = self.train(*job, "--host-memory", f"{budget}MiB")
+            peak = trained.watched["peak_bytes"]
+            print(f"budget {budget} MiB, peak {peak / MIB:.2f} MiB, forecast "
+                  f"{trained.summary['forecast']['host_peak'] / MIB:.2f} MiB")
+            self.assertLessEqual(peak, budget * MIB)
+            self.assertEqual(trained.watched["peak_processes"], 1)
+        below = ("--host-memory", f"{least - 1}MiB")
+        self.assertEqual(self.plan(*job, *below)[0], 3)
+        self.train(*job, *below, code=3)
+
+    def test_mlp1000(self):
+        self.check(os.path.join(EXAMPLES, "jobs/mlp1000.toml"), "--set",
+                   "data.source.examples=20000")
+
+    def test_linear100(self):
+        self.check(os.path.join(EXAMPLES, "jobs/linear100.toml"), "--set",
+                   "data.source.examples=50000")
+
+    def test_wide_layers_with_dropout(self):
+        job = small_job(1000, 2000)
+        job["model"]["layers"] = [dense(3000, "relu"),
+                                  {"type": "dropout", "rate": 0.5},
+                                  dense(1, "sigmoid")]
+        job["train"]["batch"] = 250
+        self.check(self.write_job(job))
+
+    def test_npy_stream_cast_from_f64(self):
+        examples, features = 3000, 200
+        values = struct.pack(f"<{features}d", *range(features)) * examples
+        write_npy(self.path("x.npy"), (examples, features), "<f8", values)
+        write_npy(self.path("y.npy"), (examples,), "|u1",
+                  bytes(i % 2 for i in range(examples)))
+        job = small_job(features=features)
+        job["data"]["source"] = {"type": "npy", "features": "x.npy",
+                                 "labels": "y.npy"}
+        self.check(self.write_job(job))
+
+    def test_npy_in_memory(self):
+        examples, features = 20000, 500
+        line = random.Random(1).randbytes(features * 2)
+        write_npy(self.path("x.npy"), (examples, features), "<i2",
+                  line * examples)
+        write_npy(self.path("y.npy"), (examples, 1), "<f4",
+                  struct.pack("<f", 0.5) * examples)
+        job = small_job(features=features)
+        job["data"]["source"] = {"type": "npy", "features": "x.npy",
+                                 "labels": "y.npy"}
+        job["data"]["residency"] = "memory"
+        job["train"] |= {"batch": 500, "loss": "mean_squared_error"}
+        self.check(self.write_job(job))
+
+    def test_random_in_memory_with_validation(self):
+        job = small_job(30000, 300)
+        job["data"]["residency"] = "memory"
+        job["data"]["validation"] = random_source(7001, [300])
+        job["data"]["pipeline"] = stages("batch")
+        job["train"] |= {"batch": 512, "epochs": 2}
+        self.check(self.write_job(job))
+
+    def test_f64_with_a_large_ring(self):
+        job = small_job(20000, 400)
+        job["data"]["pipeline"] = stages("shuffle", "batch", "prefetch",
+                                         batches=6)
+        job["train"] |= {"batch": 1000, "precision": "f64"}
+        self.check(self.write_job(job))
+
+    def test_many_layers_and_classes(self):
+        job = small_job(2100, 256)
+        names = ["relu", "gelu", "tanh", "sigmoid", "leaky_relu"]
+        job["model"]["layers"] = [dense(256 - 8 * i, names[i % 5])
+                                  for i in range(12)] + [dense(10, "softmax")]
+        job["data"]["source"] = random_source(
+            2100, [256], {"type": "classes", "count": 10})
+        job["data"]["validation"] = random_source(
+            700, [256], {"type": "classes", "count": 10})
+        job["train"] |= {"batch": 1024, "metrics": ["accuracy"],
+                         "loss": "sparse_categorical_crossentropy",
+                         "optimizer": {"type": "adamw"}}
+        self.check(self.write_job(job))
+
+
+@measures_memory
+class FirstCommand(JobTest):
+    def test_calibrates_once_and_inside_the_line(self):
+        job = os.path.join(EXAMPLES, "jobs/mlp1000.toml")
+        short = ("--set", "data.source.examples=20000")
+        cold = {"XDG_CACHE_HOME": self.path("cache")}
+        first = self.train(job, *short, env=cold)
+        self.assertGreater(first.watched["peak_processes"], 1)
+        self.assertLessEqual(first.watched["peak_bytes"], 128 * MIB)
+        self.assertEqual(len(os.listdir(self.path("cache/plimsoll"))), 1)
+        second = self.train(job, *short, env=cold)
+        self.assertEqual(second.watched["peak_processes"], 1)
+        self.assertEqual(first.summary["forecast"],
+                         second.summary["forecast"])
+
+    def test_works_without_a_cache_to_write_to(self):
+        job = self.write_job(small_job())
+        nowhere = {"XDG_CACHE_HOME": "/proc/nowhere"}
+        self.train(job, env=nowhere)
+
+
+if __name__ == "__main__":
+    main()
