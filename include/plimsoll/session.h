@@ -12,9 +12,9 @@ class SessionState;
 }
 
 struct SessionOptions {
-  std::string host;  // "2GiB", "40%"; empty: environment, system
+  std::string host = {};  // "2GiB", "40%"; empty: environment, system
   std::string device = "cpu";
-  std::string device_memory;
+  std::string device_memory = {};
   int threads = 0;  // 0: all usable cores
 };
 

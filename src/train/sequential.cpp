@@ -150,7 +150,23 @@ struct Sequential::Impl {
     }
     prepared->planned = value_or_throw(
         train::plan_programs(job, prepared->data, place.machine));
+    check_against_kept(*prepared);
     return prepared;
+  }
+
+  // Weights have the shape that the first data gave them.
+  void check_against_kept(const PreparedJob& prepared) const {
+    for (const plan::StateNeed& now : prepared.planned.needs.states) {
+      for (const plan::StateNeed& before : kept.states) {
+        if (now.name != before.name || now.type == before.type) continue;
+        throw_error(
+            {ErrorCode::bad_input,
+             fmt::format("{}: these examples need `{}` as {}, but the model "
+                         "has it as {} from earlier data",
+                         prepared.data.first().describe(), now.name,
+                         now.type.to_string(), before.type.to_string())});
+      }
+    }
   }
 
   // The plan's peak, with what the model still holds from before.
