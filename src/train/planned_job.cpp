@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "data/resident_source.h"
+#include "memory/capped_resource.h"
 #include "ops/standard_ops.h"
 #include "plan/validator.h"
 
@@ -72,7 +73,10 @@ class JobPlanner {
     PLIMSOLL_ASSIGN(
         program.lowered,
         graph::lower(graph, batch, machine_.kernels(), ops::standard_ops()));
-    PLIMSOLL_ASSIGN(auto plan, plan::plan_program(program.lowered, name));
+    CappedResource memory(machine_.planning_memory(),
+                          machine_.planning_cap_bytes());
+    PLIMSOLL_ASSIGN(auto plan,
+                    plan::plan_program(program.lowered, name, {&memory}));
     PLIMSOLL_RETURN_IF_ERROR(plan::validate(program.lowered, plan));
     for (const graph::State& state : graph.states) {
       program.job_state.push_back(state_index(state, graph.type(state.value)));

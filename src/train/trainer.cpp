@@ -52,7 +52,11 @@ Result<Workplace> open_workplace(const JobSpec& job,
                                     place.system));
   PLIMSOLL_ASSIGN(DeviceProfile profile,
                   cpu_profile(options.threads, options.calibrator));
+  // What the line leaves beside the process itself; the allowance covers a
+  // small graph at the tightest budget.
+  const std::int64_t room = place.budget.bytes - profile.runtime_floor_bytes;
   place.machine = std::make_unique<Machine>(std::move(profile));
+  place.machine->set_planning_cap(std::max(room, kAllowanceBytes));
   return place;
 }
 
