@@ -38,7 +38,7 @@ class Maker {
   }
 
   RandomNetwork make() {
-    const int target = large_ ? 30 + static_cast<int>(pick(51))
+    const int target = large_ ? 25 + static_cast<int>(pick(21))
                               : 10 + static_cast<int>(pick(71));
     random_step_ = b_.state("random_step", Role::counter, {DType::i64, {}});
     values_.push_back(b_.input("features", tensor(width())));
@@ -67,7 +67,7 @@ class Maker {
   std::int64_t width() {
     static constexpr std::array<std::int64_t, 8> kSmall = {1,  4,  7,  12,
                                                            30, 64, 96, 200};
-    static constexpr std::array<std::int64_t, 3> kLarge = {1024, 1500, 2048};
+    static constexpr std::array<std::int64_t, 3> kLarge = {1024, 1600, 2048};
     return large_ ? kLarge[static_cast<std::size_t>(pick(3))]
                   : kSmall[static_cast<std::size_t>(pick(8))];
   }
@@ -183,7 +183,7 @@ class Maker {
     const std::int64_t n = columns(x);
     const std::int64_t a = n % 4 == 0 ? 4 : 1;
     const ValueId cube = ops::reshape(b_, x, Shape{Dim::batch(), a, n / a});
-    if (pick(2) == 0) {
+    if (large_ || pick(2) == 0) {
       return ops::reshape(b_, ops::transpose(b_, cube, {0, 2, 1}),
                           Shape{Dim::batch(), n});
     }
@@ -226,8 +226,11 @@ class Maker {
     static constexpr std::array kOptimizers = {"sgd", "sgd", "adam", "adamw"};
     const std::int64_t classes = 2 + pick(9);
     ValueId joined = dense(values_.back(), classes);
-    for (int i = 0; i < 2; ++i) {
-      joined = ops::add(b_, joined, dense(any(), classes));
+    // Every value a large network made is read again: that keeps them alive.
+    const int joins = large_ ? static_cast<int>(values_.size()) : 2;
+    for (int i = 0; i < joins; ++i) {
+      joined = ops::add(
+          b_, joined, dense(large_ ? values_[std::size_t(i)] : any(), classes));
     }
     loss_ = kLosses[static_cast<std::size_t>(pick(5))];
     Network network;
