@@ -198,5 +198,26 @@ TEST(PartialBatches, AreTrainedWithTheirOwnMean) {
   }
 }
 
+// A weight that gets no gradient any more must not be left with moments in the
+// subnormal range: arithmetic there is tens of times slower.
+TEST(Optimizers, MomentsFadeToZero) {
+  constexpr std::int64_t kExamples = 2000;
+  std::vector<float> x(2 * kExamples, 0.0F), y(kExamples, 1.0F);
+  for (std::size_t i = 1; i < x.size(); i += 2) x[i] = 1;
+  x[0] = 1;  // the first feature is seen once
+  const auto data =
+      data::from_arrays(x.data(), {2}, y.data(), {}, kExamples).batch(1);
+  Session session({.host = "1GiB", .threads = 2});
+  const std::pair<Optimizer, const char*> all[] = {
+      {Adam{}, "dense_1/kernel/first_moment"},
+      {SGD{.learning_rate = 0.01, .momentum = 0.9}, "dense_1/kernel/velocity"}};
+  for (const auto& [optimizer, state] : all) {
+    Sequential model{Dense(1)};
+    model.compile(session, {.optimizer = optimizer});
+    model.fit(data);
+    EXPECT_EQ(model.weights(state)[0], 0) << state;
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::train::testing

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/update/flush_tiny.h"
 #include "ops/update/update_loops.h"
 
 namespace plimsoll::ops {
@@ -66,17 +67,23 @@ class UpdateKernel final : public Kernel {
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
     UpdateArgs<T> update = arguments(args);
     if (settings_.chunks == 1) {
-      loop_(update, 0, settings_.elements);
+      run(update, 0, settings_.elements);
       return LaunchStatus::ok;
     }
     auto chunk = [&](std::int64_t index) {
-      loop_(update, edge(index), edge(index + 1));
+      run(update, edge(index), edge(index + 1));
     };
     threads_.for_each_chunk(settings_.chunks, chunk);
     return LaunchStatus::ok;
   }
 
  private:
+  void run(const UpdateArgs<T>& update, std::int64_t begin,
+           std::int64_t end) const {
+    const FlushTiny flush;
+    loop_(update, begin, end);
+  }
+
   std::int64_t edge(std::int64_t index) const {
     if (index == settings_.chunks) return settings_.elements;
     return settings_.elements * index / settings_.chunks / kChunkStep *
