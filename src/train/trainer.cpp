@@ -4,25 +4,19 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
 
 #include "base/units.h"
 #include "plan/search.h"
 #include "train/calibration.h"
-#include "train/checkpoint.h"
-#include "train/fit.h"
 #include "train/plan_report_json.h"
 #include "train/remedies.h"
 #include "train/report.h"
-#include "train/run_directory.h"
+#include "train/training_run.h"
 
 namespace plimsoll::train {
 namespace {
 
 constexpr std::int64_t kLargestBatch = 65536;
-// Epochs can be short: a checkpoint at most this often, and at the end.
-constexpr std::chrono::seconds kCheckpointInterval(60);
 
 struct Workplace {
   std::unique_ptr<Machine> machine;
@@ -92,79 +86,6 @@ Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
   return {};
 }
 
-// One training run, from a plan that fits to its summary.
-class TrainingRun {
- public:
-  TrainingRun(const JobSpec& job, const TrainRequest& request, Workplace& place,
-              PlannedJob planned, JobData data)
-      : job_(job),
-        request_(request),
-        place_(place),
-        planned_(std::move(planned)),
-        data_(std::move(data)) {}
-
-  Result<TrainOutcome> run(const std::string& plan_json) {
-    Machine& machine = *place_.machine;
-    machine.ledger().set_limit(Space::host, place_.budget.bytes);
-    History start;
-    const std::string checkpoint = checkpoint_path(request_.run_dir);
-    const bool resuming =
-        request_.resume && std::filesystem::exists(checkpoint);
-    if (!request_.run_dir.empty()) {
-      PLIMSOLL_ASSIGN(folder_,
-                      RunDirectory::create(request_.run_dir, resuming));
-      PLIMSOLL_RETURN_IF_ERROR(folder_->write_plan(plan_json));
-    }
-    PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine));
-    if (resuming) {
-      PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_));
-    }
-    saved_at_ = std::chrono::steady_clock::now();
-    FitHooks hooks;
-    hooks.on_progress = request_.on_progress;
-    hooks.stop = request_.stop;
-    hooks.on_epoch = [&](const FitRecord& record, const Progress& progress) {
-      return finish_epoch(record, progress);
-    };
-    PLIMSOLL_ASSIGN(const FitRecord record,
-                    fit(job_, *running_, data_, machine, place_.budget.bytes,
-                        std::move(start), hooks));
-    TrainOutcome outcome;
-    outcome.steps = record.history.steps;
-    outcome.stopped = record.stopped;
-    outcome.run_dir = request_.run_dir;
-    outcome.summary_json =
-        summary_json(planned_.plan, record, machine.host().peak_mapped_bytes(),
-                     running_->recorded_height_bytes());
-    if (folder_) {
-      PLIMSOLL_RETURN_IF_ERROR(folder_->write_summary(outcome.summary_json));
-    }
-    return outcome;
-  }
-
- private:
-  Status finish_epoch(const FitRecord& record, const Progress& progress) {
-    if (!folder_) return {};
-    const auto now = std::chrono::steady_clock::now();
-    const bool last = record.history.epoch == job_.train.epochs;
-    if (record.stopped || last || now - saved_at_ >= kCheckpointInterval) {
-      PLIMSOLL_RETURN_IF_ERROR(save_checkpoint(
-          checkpoint_path(request_.run_dir), *running_, record.history));
-      saved_at_ = now;
-    }
-    return folder_->log_epoch(record, progress);
-  }
-
-  const JobSpec& job_;
-  const TrainRequest& request_;
-  Workplace& place_;
-  PlannedJob planned_;
-  JobData data_;
-  std::unique_ptr<RunDirectory> folder_;
-  std::unique_ptr<RunningJob> running_;
-  std::chrono::steady_clock::time_point saved_at_;
-};
-
 }  // namespace
 
 Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
@@ -230,7 +151,8 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
   }
   // Planning's garbage goes back to the system before memory is committed.
   malloc_trim(0);
-  return TrainingRun(job, request, place, std::move(planned), std::move(data))
+  return TrainingRun(job, request, *place.machine, place.budget.bytes,
+                     std::move(planned), std::move(data))
       .run(plan_json);
 }
 

@@ -1,0 +1,43 @@
+// One training run, from a plan that fits to its summary.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "train/fit.h"
+#include "train/run_directory.h"
+#include "train/running_job.h"
+#include "train/trainer.h"
+
+namespace plimsoll::train {
+
+class TrainingRun {
+ public:
+  // `job`, `request` and `machine` must outlive the run.
+  TrainingRun(const JobSpec& job, const TrainRequest& request, Machine& machine,
+              std::int64_t host_budget_bytes, PlannedJob planned, JobData data)
+      : job_(job),
+        request_(request),
+        machine_(machine),
+        host_budget_bytes_(host_budget_bytes),
+        planned_(std::move(planned)),
+        data_(std::move(data)) {}
+
+  Result<TrainOutcome> run(const std::string& plan_json);
+
+ private:
+  Status finish_epoch(const FitRecord& record, const Progress& progress);
+
+  const JobSpec& job_;
+  const TrainRequest& request_;
+  Machine& machine_;
+  std::int64_t host_budget_bytes_;
+  PlannedJob planned_;
+  JobData data_;
+  std::unique_ptr<RunDirectory> folder_;
+  std::unique_ptr<RunningJob> running_;
+  std::chrono::steady_clock::time_point saved_at_;
+};
+
+}  // namespace plimsoll::train
