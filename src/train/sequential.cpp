@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <exception>
 
 #include "base/units.h"
 #include "plimsoll/model.h"
@@ -101,7 +103,8 @@ struct PreparedJob {
 
 struct Sequential::Impl {
   std::vector<Layer> layers;
-  Session* session = nullptr;
+  // Not the Session, which can be moved.
+  train::SessionState* session = nullptr;
   CompileOptions options;
   train::KeptStates kept;
 
@@ -110,7 +113,7 @@ struct Sequential::Impl {
       throw_error({ErrorCode::bad_input,
                    "the model is not compiled: call compile() first"});
     }
-    return session->state();
+    return *session;
   }
 
   std::unique_ptr<PreparedJob> prepare(
@@ -231,7 +234,7 @@ Sequential::Sequential(Sequential&&) noexcept = default;
 Sequential& Sequential::operator=(Sequential&&) noexcept = default;
 
 void Sequential::compile(Session& session, CompileOptions options) {
-  impl_->session = &session;
+  impl_->session = &session.state();
   impl_->options = std::move(options);
   impl_->kept = {};
 }
@@ -255,9 +258,19 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
   auto running = impl_->open(*prepared);
   impl_->kept = {};  // copied: the job holds the states now
   train::FitHooks hooks;
+  // What the caller's function throws waits until the states are kept.
+  std::exception_ptr thrown;
+  std::atomic<bool> stop = false;
+  hooks.stop = &stop;
   if (options.on_progress) {
     hooks.on_progress = [&](const train::Progress& progress) {
-      options.on_progress(progress.epoch, progress.loss);
+      if (thrown) return;
+      try {
+        options.on_progress(progress.epoch, progress.loss);
+      } catch (...) {
+        thrown = std::current_exception();
+        stop = true;
+      }
     };
   }
   auto& place = impl_->state();
@@ -267,6 +280,7 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
   history.forecast_host_bytes = prepared->planned.plan.host.pool_bytes;
   history.measured_host_bytes = place.machine.host().mapped_bytes();
   impl_->kept = value_or_throw(std::move(*running).keep_states());
+  if (thrown) std::rethrow_exception(thrown);
   throw_if_error(record ? Status() : Status(record.error()));
   history.loss = record->history.loss_by_epoch;
   history.metrics = record->history.metrics;

@@ -1,0 +1,45 @@
+// What a model keeps when its caller throws or moves its session.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "plimsoll/plimsoll.h"
+
+namespace plimsoll::train::testing {
+namespace {
+
+Sequential compiled(Session& session) {
+  Sequential made{Dense(4, relu), Dense(1, sigmoid)};
+  made.compile(session, {.loss = binary_crossentropy});
+  return made;
+}
+
+data::Dataset set() { return data::random(70, {3}).batch(32); }
+
+TEST(ModelSafetyTest, WhatTheCallerThrowsLeavesTheWeights) {
+  Session session{{.host = "1GiB", .threads = 2}};
+  Sequential whole = compiled(session);
+  whole.fit(set(), {.epochs = 2});
+  Sequential made = compiled(session);
+  const auto stop_after_two = [](std::int64_t epoch, double) {
+    if (epoch == 2) throw std::runtime_error("enough");
+  };
+  EXPECT_THROW(made.fit(set(), {.epochs = 9, .on_progress = stop_after_two}),
+               std::runtime_error);
+  EXPECT_EQ(made.weights("dense_1/kernel"), whole.weights("dense_1/kernel"));
+  EXPECT_NO_THROW(made.fit(set(), {.epochs = 1}));
+}
+
+TEST(ModelSafetyTest, AMovedSessionGoesOn) {
+  std::optional<Session> first(
+      Session{SessionOptions{.host = "1GiB", .threads = 2}});
+  Sequential made = compiled(*first);
+  const Session second = std::move(*first);
+  first.reset();
+  made.fit(set(), {.epochs = 1});
+  EXPECT_GT(second.host_held_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::train::testing
