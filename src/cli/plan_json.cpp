@@ -21,7 +21,7 @@ std::string plan_json(const train::PlanReport& report, const Sweep& sweep,
                              {"fits", row.fits},
                              {"step_seconds", row.step_seconds}});
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace plimsoll::cli

@@ -69,7 +69,8 @@ std::string to_json(const PlanReport& report, bool whole_plan) {
       {"numerics_key", hash_text(report.numerics_key)},
       {"fingerprint", report.plan.fingerprint}};
   if (whole_plan) object["plan"] = Json::parse(plan::to_json(report.plan));
-  return object.dump(2);
+  // File names need not be UTF-8.
+  return object.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace plimsoll::train

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "train/job_file/job_file_sections.h"
+#include "train/job_file/utf8.h"
 
 namespace plimsoll::train {
 namespace {
@@ -46,6 +47,7 @@ LayerSpec read_layer(JobErrors& errors, const JobValue& value,
   layer.where = table.place();
   table.allow(keys_of_layer(layer.type));
   table.read("name", layer.name);
+  if (!is_utf8(layer.name)) table.complain("name", "a name must be UTF-8");
   table.read_name("activation", activations(), "activation", layer.activation);
   if (layer.type == "dense") {
     table.require("units", "`units`, the number of its outputs");
