@@ -14,7 +14,12 @@ void request_stop(int) { stop_requested.store(true); }
 }  // namespace
 
 const std::atomic<bool>& stop_on_signals() {
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    // Under nohup a training outlives its terminal.
+    if (signal == SIGHUP && before.sa_handler == SIG_IGN) continue;
     struct sigaction action {};
     action.sa_handler = request_stop;
     sigemptyset(&action.sa_mask);

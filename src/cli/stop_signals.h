@@ -1,4 +1,4 @@
-// SIGTERM, SIGINT and SIGUSR1 ask a training to stop with a checkpoint.
+// SIGTERM, SIGINT, SIGUSR1 and SIGHUP ask a training to stop with a checkpoint.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,8 @@
 namespace plimsoll::cli {
 
 // Installs the handlers; the flag becomes true when one of them arrives. A
-// second SIGINT ends the program at once.
+// second SIGINT ends the program at once. A reader of the output that goes away
+// does not end it: SIGPIPE is ignored from here on.
 const std::atomic<bool>& stop_on_signals();
 
 }  // namespace plimsoll::cli
