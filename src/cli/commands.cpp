@@ -24,7 +24,8 @@ Result<Budget> default_budget(const SystemMemory& memory) {
 }  // namespace
 
 int run(const Message& message) {
-  print(message.exit_code == kDone ? stdout : stderr, message.text);
+  if (message.exit_code == kDone) return print_result(message.text, kDone);
+  print(stderr, message.text);
   return message.exit_code;
 }
 
@@ -34,9 +35,9 @@ int run(const DevicesCommand& command) {
   const auto budget = default_budget(*memory);
   if (!budget) return fail(budget.error());
   const CpuInfo cpu = read_cpu_info();
-  print(stdout, command.json ? devices_json(cpu, *memory, *budget)
-                             : devices_text(cpu, *memory, *budget));
-  return kDone;
+  return print_result(command.json ? devices_json(cpu, *memory, *budget)
+                                   : devices_text(cpu, *memory, *budget),
+                      kDone);
 }
 
 int run(const PlanCommand& command) {
@@ -47,23 +48,22 @@ int run(const PlanCommand& command) {
   if (!report) return fail(report.error());
   const int exit_code = report->fits ? kDone : kDoesNotFit;
   if (!command.sweep) {
-    print(stdout, command.json
-                      ? plan_json(*report)
-                      : plan_text(arguments.path, arguments.typed, *report));
-    return exit_code;
+    return print_result(
+        command.json ? plan_json(*report)
+                     : plan_text(arguments.path, arguments.typed, *report),
+        exit_code);
   }
   const Sweep& sweep = *command.sweep;
   const auto rows =
       train::sweep_job(*job, arguments.run, sweep.key, sweep.from, sweep.to);
   if (!rows) return fail(rows.error());
-  print(
-      stdout,
+  return print_result(
       command.json
           ? plan_json(*report, sweep, *rows)
           : fmt::format("{}: host budget {}, from {}\n\n{}", arguments.path,
                         format_bytes(report->host_budget.bytes),
-                        report->host_budget.source, sweep_text(sweep, *rows)));
-  return exit_code;
+                        report->host_budget.source, sweep_text(sweep, *rows)),
+      exit_code);
 }
 
 int run(const WatchCommand& command) {

@@ -46,15 +46,22 @@ int run(const TrainCommand& command) {
       printer.show(progress, ProgressPrinter::Clock::now());
     };
   }
+  request.on_note = [&](const std::string& note) {
+    printer.finish();
+    print(stderr, "plimsoll: " + note + "\n");
+  };
   const auto outcome = train::train_job(*job, arguments.run, request);
   printer.finish();
   if (!outcome) return fail(outcome.error());
+  int code = kDone;
   if (!command.quiet) {
-    print(stdout, summary_text(outcome->summary_json));
+    std::string text = summary_text(outcome->summary_json);
     if (!outcome->run_dir.empty())
-      print(stdout, fmt::format("run directory: {}\n", outcome->run_dir));
+      text += fmt::format("run directory: {}\n", outcome->run_dir);
+    // A reader that went away has seen what it wanted.
+    if (!print(stdout, text) && errno != EPIPE) code = fail_for_lost_output();
   }
-  if (!outcome->stopped) return kDone;
+  if (!outcome->stopped) return code;
   print(stderr, resume_text(command, *outcome));
   return kStopped;
 }

@@ -52,6 +52,11 @@ struct BatchFeeder::Impl {
     return slots[sequence % slots.size()];
   }
   Status fill(std::uint64_t sequence, std::int64_t position);
+  Status read(const Batch& batch, void* features, void* labels);
+  Status check_classes(const Batch& batch) const;
+  std::int64_t number_of(std::int64_t position) const {
+    return order ? (*order)(position) : position;
+  }
   void run_epoch();
   bool wait_until_free(Slot& slot);
   void read_epochs();
@@ -108,7 +113,7 @@ Status BatchFeeder::Impl::fill(std::uint64_t sequence, std::int64_t position) {
   auto* const numbers =
       reinterpret_cast<std::int64_t*>(memory + layout.indices_offset);
   for (std::int64_t i = 0; i < count; ++i) {
-    numbers[i] = order ? (*order)(position + i) : position + i;
+    numbers[i] = number_of(position + i);
   }
   std::byte* const start = memory + index * layout.slot_bytes;
   Batch batch = borrow(position, count);
@@ -122,8 +127,16 @@ Status BatchFeeder::Impl::fill(std::uint64_t sequence, std::int64_t position) {
     batch.labels = labels = start + layout.labels_offset;
   }
   slot_of(sequence).batch = batch;
+  PLIMSOLL_RETURN_IF_ERROR(read(batch, features, labels));
+  return check_classes(batch);
+}
+
+Status BatchFeeder::Impl::read(const Batch& batch, void* features,
+                               void* labels) {
+  const auto* const numbers =
+      reinterpret_cast<const std::int64_t*>(memory + layout.indices_offset);
   try {
-    return source.read({numbers, static_cast<std::size_t>(count)},
+    return source.read({numbers, static_cast<std::size_t>(batch.examples)},
                        options.features_as, features, options.labels_as, labels,
                        {memory + layout.scratch_offset,
                         static_cast<std::size_t>(layout.scratch_bytes)});
@@ -131,6 +144,25 @@ Status BatchFeeder::Impl::fill(std::uint64_t sequence, std::int64_t position) {
     return Error{ErrorCode::internal,
                  fmt::format("{}: {}", source.describe(), thrown.what())};
   }
+}
+
+// A class that the model has no output for would train to NaN.
+Status BatchFeeder::Impl::check_classes(const Batch& batch) const {
+  if (options.classes == 0 || options.labels_as != DType::i32) return {};
+  const auto* const labels = static_cast<const std::int32_t*>(batch.labels);
+  const std::int64_t width = source.labels().elements();
+  const auto classes = static_cast<std::uint64_t>(options.classes);
+  for (std::int64_t i = 0; i < batch.examples * width; ++i) {
+    const std::int64_t label = labels[i];
+    if (static_cast<std::uint64_t>(label) < classes) continue;
+    return Error{
+        ErrorCode::io,
+        fmt::format("{}: example {} has class {}, but the model has {} classes,"
+                    " from 0 to {}",
+                    source.describe(), number_of(batch.first + i / width),
+                    label, classes, classes - 1)};
+  }
+  return {};
 }
 
 bool BatchFeeder::Impl::wait_until_free(Slot& slot) {
@@ -298,6 +330,7 @@ Result<Batch> BatchFeeder::next() {
   if (!impl.layout.borrows_all()) return impl.take();
   const Batch batch =
       impl.borrow(impl.next_position, std::min(left, impl.options.batch));
+  PLIMSOLL_RETURN_IF_ERROR(impl.check_classes(batch));
   impl.next_position += batch.examples;
   return batch;
 }

@@ -19,6 +19,8 @@ struct FeederOptions {
   DType labels_as = DType::f32;
   bool shuffle = false;
   std::uint64_t seed = 1;  // of the shuffle
+  // Labels of i32 must lie below this; 0: they may be anything.
+  std::int64_t classes = 0;
   // Batches the ring holds, the consumer's own included.
   int slots = 1;
   // A reader thread fills free slots ahead; otherwise next() fills one.

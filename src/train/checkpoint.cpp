@@ -2,27 +2,60 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "io/safetensors.h"
+#include "train/initial_state.h"
 
 namespace plimsoll::train {
+namespace {
+
+// What a job cannot change between its parts and still be the same training.
+io::TextMap identity_of(const JobSpec& job, std::int64_t examples) {
+  const TrainSpec& train = job.train;
+  return {{"data.source.examples", std::to_string(examples)},
+          {"train.batch", std::to_string(train.batch)},
+          {"train.loss", train.loss},
+          {"train.optimizer.type", train.optimizer.type},
+          {"train.precision", std::string(name_of(train.precision))},
+          {"train.seed", std::to_string(train.seed)}};
+}
+
+Status check_identity(const std::string& path, const io::TextMap& found,
+                      const io::TextMap& wanted) {
+  for (const auto& [key, value] : wanted) {
+    const auto entry = found.find(key);
+    if (entry != found.end() && entry->second == value) continue;
+    return Error{
+        ErrorCode::bad_input,
+        fmt::format("{}: {} is {} in this job, but the checkpoint has {}", path,
+                    key, value,
+                    entry == found.end() ? "nothing" : entry->second)};
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string checkpoint_path(const std::string& run_dir) {
   return run_dir + "/checkpoints/last.safetensors";
 }
 
 Status save_checkpoint(const std::string& path, RunningJob& job,
-                       const History& history) {
+                       std::int64_t examples, const History& history) {
   std::vector<io::NamedTensor> tensors;
   for (const plan::StateNeed& state : job.planned().needs.states) {
     tensors.push_back({state.name, state.type.dtype, state.type.shape,
                        job.state(state.name).data()});
   }
-  return io::write_safetensors(
-      path, tensors,
-      {{"format", "plimsoll-checkpoint-1"}, {"history", to_json(history)}});
+  io::TextMap metadata = identity_of(job.job(), examples);
+  metadata["format"] = "plimsoll-checkpoint-1";
+  metadata["history"] = to_json(history);
+  return io::write_safetensors(path, tensors, metadata);
 }
 
-Result<History> load_checkpoint(const std::string& path, RunningJob& job) {
+Result<History> load_checkpoint(const std::string& path, RunningJob& job,
+                                std::int64_t examples) {
   PLIMSOLL_ASSIGN(const auto file, io::SafetensorsFile::open(path));
   const auto history_text = file.metadata().find("history");
   if (history_text == file.metadata().end()) {
@@ -33,6 +66,8 @@ Result<History> load_checkpoint(const std::string& path, RunningJob& job) {
   if (!history) {
     return Error{ErrorCode::bad_input, path + ": " + history.error().message};
   }
+  PLIMSOLL_RETURN_IF_ERROR(
+      check_identity(path, file.metadata(), identity_of(job.job(), examples)));
   for (const plan::StateNeed& state : job.planned().needs.states) {
     const auto* entry = file.find(state.name);
     if (entry == nullptr || entry->dtype != state.type.dtype ||
@@ -52,6 +87,9 @@ Result<History> load_checkpoint(const std::string& path, RunningJob& job) {
     PLIMSOLL_RETURN_IF_ERROR(
         file.read(*file.find(state.name), job.state(state.name)));
   }
+  const TrainSpec& train = job.job().train;
+  set_scalar(job.state(kLearningRate), train.precision,
+             train.optimizer.learning_rate);
   return history;
 }
 

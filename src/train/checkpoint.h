@@ -12,11 +12,14 @@ namespace plimsoll::train {
 std::string checkpoint_path(const std::string& run_dir);
 
 // Written beside, synced and renamed; streams from the arena without a copy.
+// `examples` are those of the training set.
 Status save_checkpoint(const std::string& path, RunningJob& job,
-                       const History& history);
+                       std::int64_t examples, const History& history);
 
-// Every state must be there with its type: otherwise nothing is changed and
-// the error names what differs.
-Result<History> load_checkpoint(const std::string& path, RunningJob& job);
+// The checkpoint must be of the same job, with every state of its type:
+// otherwise nothing is changed and the error names what differs. The learning
+// rate and the number of epochs are the job's own.
+Result<History> load_checkpoint(const std::string& path, RunningJob& job,
+                                std::int64_t examples);
 
 }  // namespace plimsoll::train

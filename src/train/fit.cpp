@@ -45,29 +45,54 @@ class FitLoop {
       metric_states_.push_back(metric_sum(metric));
       validation_names_.push_back("val_" + metric);
     }
+    train_sums_.resize(metric_states_.size() + 1);
+    validation_.resize(metric_states_.size());
     make_room_for_epochs();
   }
 
   Result<FitRecord> run() {
     PLIMSOLL_ASSIGN(memory_, ProcessMemoryReader::open_self());
     start_ = Clock::now();
-    while (record_.history.epoch < job_.train.epochs && !record_.stopped) {
-      PLIMSOLL_RETURN_IF_ERROR(train_epoch());
-      if (record_.stopped) break;
-      PLIMSOLL_RETURN_IF_ERROR(finish_epoch());
-    }
+    const Status trained = train();
     record_.seconds = seconds_since(start_);
     sample_memory();
     record_.charges_after_first_step =
         first_step_done_ ? machine_.ledger().charges() - charges_at_first_ : 0;
-    return std::move(record_);
+    if (trained) return std::move(record_);
+    if (hooks_.on_failure) hooks_.on_failure(record_, trained.error());
+    return trained.error();
   }
 
  private:
+  Status train() {
+    while (record_.history.epoch < job_.train.epochs) {
+      PLIMSOLL_RETURN_IF_ERROR(train_epoch());
+      if (stop_requested()) return stop();
+      PLIMSOLL_RETURN_IF_ERROR(finish_epoch());
+      if (record_.stopped) break;
+    }
+    return {};
+  }
+
+  bool stop_requested() const {
+    return hooks_.stop && hooks_.stop->load(std::memory_order_relaxed);
+  }
+
+  // Leaves everything so that training can go on from here.
+  Status stop() {
+    record_.stopped = true;
+    pause_clock();
+    update_progress();
+    sample_memory();
+    record_.seconds = seconds_since(start_);
+    if (hooks_.on_epoch) return hooks_.on_epoch(record_, progress_);
+    return {};
+  }
+
   void make_room_for_epochs() {
     const std::int64_t epochs = job_.train.epochs;
     History& history = record_.history;
-    make_room(record_.anonymous_bytes_by_epoch, epochs);
+    make_room(history.anonymous_bytes_by_epoch, epochs);
     make_room(history.loss_by_epoch, epochs);
     for (const std::string& metric : job_.train.metrics) {
       make_room(history.metrics[metric], epochs);
@@ -88,13 +113,7 @@ class FitLoop {
     if (history.position == 0) running_.clear_metrics();
     PLIMSOLL_RETURN_IF_ERROR(
         feeder.start_epoch(history.epoch, history.position));
-    while (true) {
-      if (hooks_.stop && hooks_.stop->load(std::memory_order_relaxed)) {
-        record_.stopped = true;
-        record_.seconds = seconds_since(start_);
-        if (hooks_.on_epoch) return hooks_.on_epoch(record_, progress_);
-        return {};
-      }
+    while (!stop_requested()) {
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
       if (batch->examples == 0) return {};
@@ -104,6 +123,7 @@ class FitLoop {
       ++history.steps;
       count_step(batch->examples);
     }
+    return {};
   }
 
   void count_step(std::int64_t examples) {
@@ -161,26 +181,33 @@ class FitLoop {
   // The clock of examples per second stands still between epochs.
   void pause_clock() {
     if (!first_step_done_) return;
+    const auto now = Clock::now();
     record_.timed_seconds +=
-        std::chrono::duration<double>(Clock::now() - timed_from_).count();
+        std::chrono::duration<double>(now - timed_from_).count();
+    timed_from_ = paused_before_ = now;
   }
 
   Status finish_epoch() {
     pause_clock();
-    paused_before_ = timed_from_;
     update_progress();
-    History& history = record_.history;
-    history.loss_by_epoch.push_back(progress_.loss);
-    for (const auto& [name, value] : progress_.metrics) {
-      history.metrics[name].push_back(value);
+    if (running_.feeder(Stage::evaluate)) {
+      keep_train_sums();
+      PLIMSOLL_ASSIGN(const bool evaluated, evaluate());
+      if (!evaluated) {
+        // The position stays at the epoch's end: resuming evaluates again.
+        restore_train_sums();
+        timed_from_ = paused_before_ = Clock::now();
+        return stop();
+      }
     }
-    if (running_.feeder(Stage::evaluate)) PLIMSOLL_RETURN_IF_ERROR(evaluate());
+    record_epoch();
+    History& history = record_.history;
     ++history.epoch;
     history.position = 0;
     sample_memory();
     ProcessMemory memory;
     if (memory_.read(memory)) {
-      record_.anonymous_bytes_by_epoch.push_back(memory.anonymous_bytes);
+      history.anonymous_bytes_by_epoch.push_back(memory.anonymous_bytes);
     }
     record_.seconds = seconds_since(start_);
     progress_.epoch_end = true;
@@ -193,11 +220,40 @@ class FitLoop {
     return {};
   }
 
-  Status evaluate() {
+  void keep_train_sums() {
+    train_sums_.back() = running_.metric(kLossSum);
+    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
+      train_sums_[i] = running_.metric(metric_states_[i]);
+    }
+  }
+
+  void restore_train_sums() {
+    running_.set_metric(kLossSum, train_sums_.back());
+    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
+      running_.set_metric(metric_states_[i], train_sums_[i]);
+    }
+  }
+
+  void record_epoch() {
+    History& history = record_.history;
+    history.loss_by_epoch.push_back(progress_.loss);
+    for (const auto& [name, value] : progress_.metrics) {
+      history.metrics[name].push_back(value);
+    }
+    if (!progress_.validation_loss) return;
+    history.metrics["val_loss"].push_back(*progress_.validation_loss);
+    for (std::size_t i = 0; i < validation_.size(); ++i) {
+      history.metrics[validation_names_[i]].push_back(validation_[i]);
+    }
+  }
+
+  // False: a stop was asked for before the last batch.
+  Result<bool> evaluate() {
     running_.clear_metrics();
     data::BatchFeeder& feeder = *running_.feeder(Stage::evaluate);
     PLIMSOLL_RETURN_IF_ERROR(feeder.start_epoch(0, 0));
     while (true) {
+      if (stop_requested()) return false;
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
       if (batch->examples == 0) break;
@@ -207,12 +263,10 @@ class FitLoop {
     const auto count =
         static_cast<double>(data_.source(Stage::evaluate)->examples());
     progress_.validation_loss = running_.metric(kLossSum) / count;
-    record_.history.metrics["val_loss"].push_back(*progress_.validation_loss);
     for (std::size_t i = 0; i < metric_states_.size(); ++i) {
-      record_.history.metrics[validation_names_[i]].push_back(
-          running_.metric(metric_states_[i]) / count);
+      validation_[i] = running_.metric(metric_states_[i]) / count;
     }
-    return {};
+    return true;
   }
 
   const JobSpec& job_;
@@ -224,6 +278,8 @@ class FitLoop {
   Progress progress_;
   std::vector<std::string> metric_states_;
   std::vector<std::string> validation_names_;
+  std::vector<double> train_sums_;  // of the metrics, then of the loss
+  std::vector<double> validation_;  // the metrics' last values
   ProcessMemoryReader memory_;
   Clock::time_point start_;
   Clock::time_point timed_from_;

@@ -16,7 +16,6 @@ struct FitRecord {
   double seconds = 0;               // of the loop
   std::int64_t timed_examples = 0;  // after the first step
   double timed_seconds = 0;         // after the first step
-  std::vector<std::int64_t> anonymous_bytes_by_epoch;
   std::int64_t rss_peak_bytes = 0;  // the larger of VmHWM and our samples
   std::int64_t charges_after_first_step = 0;
 };
@@ -26,6 +25,8 @@ struct FitHooks {
   std::function<void(const Progress&)> on_progress;
   // Called at each epoch's end and when stopped; writes checkpoints and logs.
   std::function<Status(const FitRecord&, const Progress&)> on_epoch;
+  // Called with what was reached when training fails.
+  std::function<void(const FitRecord&, const Error&)> on_failure;
   const std::atomic<bool>* stop = nullptr;
 };
 

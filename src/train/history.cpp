@@ -32,12 +32,13 @@ std::string to_json(const History& history) {
   nlohmann::json json = {{"epoch", history.epoch},
                          {"position", history.position},
                          {"steps", history.steps},
-                         {"loss_by_epoch", numbers(history.loss_by_epoch)}};
+                         {"loss_by_epoch", numbers(history.loss_by_epoch)},
+                         {"rss_by_epoch", history.anonymous_bytes_by_epoch}};
   json["metrics"] = nlohmann::json::object();
   for (const auto& [name, values] : history.metrics) {
     json["metrics"][name] = numbers(values);
   }
-  return json.dump();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<History> history_from_json(const std::string& text) {
@@ -48,6 +49,7 @@ Result<History> history_from_json(const std::string& text) {
     history.position = json.at("position").get<std::int64_t>();
     history.steps = json.at("steps").get<std::int64_t>();
     history.loss_by_epoch = read_numbers(json.at("loss_by_epoch"));
+    json.at("rss_by_epoch").get_to(history.anonymous_bytes_by_epoch);
     for (const auto& [name, values] : json.at("metrics").items()) {
       history.metrics[name] = read_numbers(values);
     }

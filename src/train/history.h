@@ -17,6 +17,7 @@ struct History {
   std::int64_t steps = 0;
   std::vector<double> loss_by_epoch;
   std::map<std::string, std::vector<double>> metrics;  // by name, by epoch
+  std::vector<std::int64_t> anonymous_bytes_by_epoch;
   friend bool operator==(const History&, const History&) = default;
 };
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "train/checkpoint.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -19,6 +21,11 @@ Json numbers(const std::vector<double>& values) {
   Json list = Json::array();
   for (const double value : values) list.push_back(number(value));
   return list;
+}
+
+// File names need not be UTF-8.
+std::string text_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 // Beside, then renamed: a reader never sees half a file.
@@ -41,18 +48,25 @@ Status write_whole(const std::string& path, const std::string& text) {
 }  // namespace
 
 Result<std::unique_ptr<RunDirectory>> RunDirectory::create(
-    const std::string& path, bool append_log) {
+    const std::string& path, bool resuming) {
   std::error_code failure;
   fs::create_directories(path + "/checkpoints", failure);
   if (failure) {
     return Error{ErrorCode::io,
                  "run directory " + path + ": " + failure.message()};
   }
+  if (!resuming) {
+    // Otherwise --resume would go on from another run's weights.
+    for (const std::string& old : {checkpoint_path(path), summary_path(path)}) {
+      fs::remove(old, failure);
+      if (failure) return Error{ErrorCode::io, old + ": " + failure.message()};
+    }
+  }
   PLIMSOLL_ASSIGN(auto events, report::EventWriter::create(path));
   std::unique_ptr<RunDirectory> folder(
       new RunDirectory(path, std::move(events)));
   folder->log_.open(path + "/log.jsonl",
-                    append_log ? std::ios::app : std::ios::trunc);
+                    resuming ? std::ios::app : std::ios::trunc);
   if (!folder->log_) {
     return Error{ErrorCode::io, "cannot write " + path + "/log.jsonl"};
   }
@@ -64,11 +78,12 @@ Status RunDirectory::write_plan(const std::string& json) {
 }
 
 Status RunDirectory::write_summary(const std::string& json) {
-  return write_whole(path_ + "/summary.json", json);
+  return write_whole(summary_path(path_), json);
 }
 
 Status RunDirectory::log_epoch(const FitRecord& record,
-                               const Progress& progress) {
+                               const Progress& progress,
+                               const std::string& note) {
   Json line = {{"epoch", progress.epoch},
                {"step", record.history.steps},
                {"seconds", record.seconds},
@@ -80,7 +95,8 @@ Status RunDirectory::log_epoch(const FitRecord& record,
   line["examples_per_second"] = progress.examples_per_second;
   line["host_bytes"] = progress.host_bytes;
   line["stopped"] = record.stopped;
-  log_ << line.dump() << '\n';
+  if (!note.empty()) line["note"] = note;
+  log_ << text_of(line, -1) << '\n';
   log_.flush();
   if (!log_)
     return Error{ErrorCode::io, "cannot write " + path_ + "/log.jsonl"};
@@ -100,9 +116,14 @@ Status RunDirectory::log_epoch(const FitRecord& record,
                             static_cast<double>(progress.host_bytes));
 }
 
+std::string summary_path(const std::string& run_dir) {
+  return run_dir + "/summary.json";
+}
+
 std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
                          std::int64_t measured_pool_bytes,
-                         std::int64_t recorded_height_bytes) {
+                         std::int64_t recorded_height_bytes,
+                         const std::string& failure) {
   Json metrics = Json::object();
   for (const auto& [name, values] : record.history.metrics) {
     metrics[name] = numbers(values);
@@ -115,7 +136,7 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
   for (const plan::ProgramPlan& program : plan.programs) {
     planned_height = std::max(planned_height, program.height_bytes);
   }
-  const Json summary = {
+  Json summary = {
       {"forecast",
        {{"host_peak", plan.host.peak_bytes},
         {"host_ledger_peak", plan.host.pool_bytes},
@@ -129,7 +150,7 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
         {"device_ledger_peak", nullptr},
         {"device_method", nullptr},
         {"arena_height", recorded_height_bytes},
-        {"rss_by_epoch", record.anonymous_bytes_by_epoch},
+        {"rss_by_epoch", record.history.anonymous_bytes_by_epoch},
         {"allocations_after_first_step", record.charges_after_first_step}}},
       {"stopped", record.stopped},
       {"steps", record.history.steps},
@@ -137,7 +158,8 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
       {"examples_per_second", rate},
       {"loss_by_epoch", numbers(record.history.loss_by_epoch)},
       {"metrics", metrics}};
-  return summary.dump(2);
+  if (!failure.empty()) summary["failed"] = failure;
+  return text_of(summary, 2);
 }
 
 }  // namespace plimsoll::train

@@ -13,12 +13,15 @@ namespace plimsoll::train {
 
 class RunDirectory {
  public:
+  // A new run (not `resuming`) removes what an earlier one left to resume.
   static Result<std::unique_ptr<RunDirectory>> create(const std::string& path,
-                                                      bool append_log);
+                                                      bool resuming);
 
   Status write_plan(const std::string& json);
   Status write_summary(const std::string& json);
-  Status log_epoch(const FitRecord& record, const Progress& progress);
+  // `note`, if any, is for people to read.
+  Status log_epoch(const FitRecord& record, const Progress& progress,
+                   const std::string& note);
   const std::string& path() const { return path_; }
 
  private:
@@ -30,9 +33,13 @@ class RunDirectory {
   std::ofstream log_;
 };
 
-// The contract's summary: forecast against measured.
+std::string summary_path(const std::string& run_dir);
+
+// The contract's summary: forecast against measured. `failure`: why training
+// ended early; empty when it did not.
 std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
                          std::int64_t measured_pool_bytes,
-                         std::int64_t recorded_height_bytes);
+                         std::int64_t recorded_height_bytes,
+                         const std::string& failure = "");
 
 }  // namespace plimsoll::train

@@ -77,10 +77,14 @@ Status RunningJob::make_feeders(const JobData& data) {
   for (std::size_t i = 0; i < kStages; ++i) {
     if (!data.sources[i]) continue;
     const Feed& feed = planned_.feeds[i];
+    data::FeederOptions options = feed.options;
+    if (options.labels_as == DType::i32) {
+      options.classes = planned_.graphs.output.shape.extent(-1);
+    }
     PLIMSOLL_ASSIGN(
         feeders_[i],
         data::BatchFeeder::create(
-            *data.sources[i], feed.options, feed.layout,
+            *data.sources[i], options, feed.layout,
             {start, static_cast<std::size_t>(feed.layout.total_bytes)}));
   }
   return {};
@@ -180,6 +184,13 @@ double RunningJob::metric(std::string_view name) {
     std::memcpy(&sum, bytes.data(), sizeof(sum));
   }
   return sum;
+}
+
+void RunningJob::set_metric(std::string_view name, double sum) {
+  const auto bytes = state(name);
+  if (bytes.size() == sizeof(sum)) {
+    std::memcpy(bytes.data(), &sum, sizeof(sum));
+  }
 }
 
 void RunningJob::clear_metrics() {

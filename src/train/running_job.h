@@ -48,6 +48,7 @@ class RunningJob {
   std::span<std::byte> state(std::string_view name);
   // Sum of a metric since it was last cleared.
   double metric(std::string_view name);
+  void set_metric(std::string_view name, double sum);
   void clear_metrics();
 
   // Copies every state that both have with the same type.
@@ -55,6 +56,7 @@ class RunningJob {
   // Ends the job and gives everything but its states back.
   Result<KeptStates> keep_states() &&;
 
+  const JobSpec& job() const { return job_; }
   const PlannedJob& planned() const { return planned_; }
   const std::vector<std::unique_ptr<runtime::Program>>& programs() const {
     return programs_;

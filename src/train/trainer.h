@@ -94,6 +94,8 @@ struct TrainRequest {
   std::string run_dir;  // empty: nothing is written
   bool resume = false;
   std::function<void(const Progress&)> on_progress;
+  // What people should know while it trains, a sentence.
+  std::function<void(const std::string&)> on_note;
   const std::atomic<bool>* stop = nullptr;
 };
 
@@ -102,6 +104,11 @@ struct TrainOutcome {
   bool stopped = false;  // on request, with a checkpoint written
   std::string run_dir;
   std::string summary_json;
+  std::int64_t planning_peak_bytes = 0;  // of the process, before pools
+  std::int64_t rss_peak_bytes = 0;
+  std::int64_t pool_peak_bytes = 0;
+  std::int64_t kernel_bytes = 0;  // planned as the kernels' own
+  std::int64_t instructions = 0;  // of all programs
 };
 
 Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options);

@@ -1,6 +1,11 @@
 #include "train/training_run.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "train/checkpoint.h"
 
@@ -10,6 +15,12 @@ namespace {
 // Epochs can be short: a checkpoint at most this often, and at the end.
 constexpr std::chrono::seconds kCheckpointInterval(60);
 
+// Empty when there is no such file.
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace
 
 Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
@@ -17,13 +28,18 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   History start;
   const std::string checkpoint = checkpoint_path(request_.run_dir);
   const bool resuming = request_.resume && std::filesystem::exists(checkpoint);
+  PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine_));
+  if (resuming) {
+    PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_, examples()));
+    if (start.epoch >= job_.train.epochs) {
+      std::string summary = read_text(summary_path(request_.run_dir));
+      if (!summary.empty()) return finished(start, std::move(summary));
+    }
+  }
+  // Only now: what is there stays as it is when the job cannot start.
   if (!request_.run_dir.empty()) {
     PLIMSOLL_ASSIGN(folder_, RunDirectory::create(request_.run_dir, resuming));
     PLIMSOLL_RETURN_IF_ERROR(folder_->write_plan(plan_json));
-  }
-  PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine_));
-  if (resuming) {
-    PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_));
   }
   saved_at_ = std::chrono::steady_clock::now();
   FitHooks hooks;
@@ -32,6 +48,12 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   hooks.on_epoch = [&](const FitRecord& record, const Progress& progress) {
     return finish_epoch(record, progress);
   };
+  hooks.on_failure = [&](const FitRecord& record, const Error& error) {
+    // The error that ended training is the one to report.
+    if (folder_) {
+      static_cast<void>(folder_->write_summary(summary(record, error.message)));
+    }
+  };
   PLIMSOLL_ASSIGN(const FitRecord record,
                   fit(job_, *running_, data_, machine_, host_budget_bytes_,
                       std::move(start), hooks));
@@ -39,26 +61,63 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   outcome.steps = record.history.steps;
   outcome.stopped = record.stopped;
   outcome.run_dir = request_.run_dir;
-  outcome.summary_json =
-      summary_json(planned_.plan, record, machine_.host().peak_mapped_bytes(),
-                   running_->recorded_height_bytes());
+  outcome.rss_peak_bytes = record.rss_peak_bytes;
+  outcome.pool_peak_bytes = machine_.host().peak_mapped_bytes();
+  outcome.kernel_bytes = planned_.needs.kernel_bytes;
+  for (const PlannedProgram& program : planned_.programs) {
+    outcome.instructions +=
+        static_cast<std::int64_t>(program.lowered.instructions.size());
+  }
+  outcome.summary_json = summary(record, "");
   if (folder_) {
     PLIMSOLL_RETURN_IF_ERROR(folder_->write_summary(outcome.summary_json));
   }
   return outcome;
 }
 
+TrainOutcome TrainingRun::finished(const History& history,
+                                   std::string summary) const {
+  TrainOutcome outcome;
+  outcome.steps = history.steps;
+  outcome.run_dir = request_.run_dir;
+  outcome.summary_json = std::move(summary);
+  return outcome;
+}
+
+std::int64_t TrainingRun::examples() const {
+  return data_.source(Stage::train)->examples();
+}
+
+std::string TrainingRun::summary(const FitRecord& record,
+                                 const std::string& failure) const {
+  return summary_json(planned_.plan, record,
+                      machine_.host().peak_mapped_bytes(),
+                      running_->recorded_height_bytes(), failure);
+}
+
+std::string TrainingRun::note_on(const FitRecord& record,
+                                 const Progress& progress) {
+  if (record.stopped || noted_ || std::isfinite(progress.loss)) return {};
+  noted_ = true;
+  return fmt::format(
+      "loss is not finite after epoch {}: check labels and learning rate",
+      progress.epoch);
+}
+
 Status TrainingRun::finish_epoch(const FitRecord& record,
                                  const Progress& progress) {
+  const std::string note = note_on(record, progress);
+  if (!note.empty() && request_.on_note) request_.on_note(note);
   if (!folder_) return {};
   const auto now = std::chrono::steady_clock::now();
   const bool last = record.history.epoch == job_.train.epochs;
   if (record.stopped || last || now - saved_at_ >= kCheckpointInterval) {
     PLIMSOLL_RETURN_IF_ERROR(save_checkpoint(checkpoint_path(request_.run_dir),
-                                             *running_, record.history));
+                                             *running_, examples(),
+                                             record.history));
     saved_at_ = now;
   }
-  return folder_->log_epoch(record, progress);
+  return folder_->log_epoch(record, progress, note);
 }
 
 }  // namespace plimsoll::train

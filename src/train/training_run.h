@@ -28,6 +28,13 @@ class TrainingRun {
 
  private:
   Status finish_epoch(const FitRecord& record, const Progress& progress);
+  // Something to tell people after this epoch, once; or empty.
+  std::string note_on(const FitRecord& record, const Progress& progress);
+  std::string summary(const FitRecord& record,
+                      const std::string& failure) const;
+  // A run that has nothing left to train.
+  TrainOutcome finished(const History& history, std::string summary) const;
+  std::int64_t examples() const;  // of the training set
 
   const JobSpec& job_;
   const TrainRequest& request_;
@@ -38,6 +45,7 @@ class TrainingRun {
   std::unique_ptr<RunDirectory> folder_;
   std::unique_ptr<RunningJob> running_;
   std::chrono::steady_clock::time_point saved_at_;
+  bool noted_ = false;
 };
 
 }  // namespace plimsoll::train

@@ -37,7 +37,7 @@ class SameResult(JobTest):
         """Everything that training reached, and what its files hold."""
         summary = self.train(path, *arguments, watched=False).summary
         return (summary["loss_by_epoch"], summary["metrics"],
-                self.checkpoint())
+                tensors_of(self.checkpoint()))
 
     def test_at_three_budgets(self):
         path = self.write_job(job_with_everything())
