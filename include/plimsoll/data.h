@@ -24,11 +24,11 @@ struct Dataset {
   bool shuffled = false;
   bool in_memory = false;
   std::int64_t batch_size = 32;
-  std::int64_t prefetched = 0;  // batches ready ahead
+  std::int64_t prefetched = 0;  // batches ready beside the one in training
 
   Dataset shuffle() const;
   Dataset batch(std::int64_t size) const;
-  Dataset prefetch(std::int64_t batches = 2) const;
+  Dataset prefetch(std::int64_t batches = 1) const;
   // Loads the whole set first, as naive programs do; it counts as `user`.
   Dataset hold_in_memory() const;
 };

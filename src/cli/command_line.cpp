@@ -191,6 +191,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   CalibrateCommand calibrate;
   CLI::App* calibrate_app = app.add_subcommand("calibrate", "");
   calibrate_app->group("");  // not shown in the help
+  calibrate_app->add_option("--more-layers", calibrate.more_layers);
   calibrate_app->add_option("--threads", calibrate.threads)
       ->check(CLI::Range(1, 4096));
 

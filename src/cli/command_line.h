@@ -51,6 +51,7 @@ struct WatchCommand {
 // Not for people: run by planning in a process of its own.
 struct CalibrateCommand {
   int threads = 1;
+  int more_layers = 0;
 };
 
 // Nothing to run: a text to print (help, or what is wrong) and the exit code.

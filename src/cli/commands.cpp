@@ -83,10 +83,10 @@ int run(const WatchCommand& command) {
 }
 
 int run(const CalibrateCommand& command) {
-  const auto bytes = train::run_calibration(command.threads);
-  if (!bytes) return fail(bytes.error());
-  print(stdout, fmt::format("{}\n", *bytes));
-  return kDone;
+  const auto measured =
+      train::run_calibration(command.threads, command.more_layers);
+  if (!measured) return fail(measured.error());
+  return print_result(train::to_text(*measured), kDone);
 }
 
 }  // namespace plimsoll::cli

@@ -34,7 +34,9 @@ void visit_fields(Profile& profile, Visitor&& visit) {
   visit("alignment_bytes", profile.alignment_bytes);
   visit("granularity_bytes", profile.granularity_bytes);
   visit("runtime_floor_bytes", profile.runtime_floor_bytes);
-  visit("kernel_bytes", profile.kernel_bytes);
+  visit("instruction_bytes", profile.instruction_bytes);
+  visit("planning_floor_bytes", profile.planning_floor_bytes);
+  visit("planning_instruction_bytes", profile.planning_instruction_bytes);
   visit("allowance_bytes", profile.allowance_bytes);
   visit("measured", profile.measured);
 }

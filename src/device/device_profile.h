@@ -27,8 +27,11 @@ struct DeviceProfile {
   std::int64_t granularity_bytes = 4096;  // of every mapping
 
   std::int64_t runtime_floor_bytes = 0;  // the process before any job
-  std::int64_t kernel_bytes = 0;         // private memory of one kernel
-  std::int64_t allowance_bytes = 0;      // what calibration cannot know
+  std::int64_t instruction_bytes = 0;    // heap that each instruction costs
+  // The same while planning, when there are no pools yet.
+  std::int64_t planning_floor_bytes = 0;
+  std::int64_t planning_instruction_bytes = 0;
+  std::int64_t allowance_bytes = 0;  // what calibration cannot know
 
   // False: shipped or assumed. Plans made from it are upper bounds.
   bool measured = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "ops/kernel.h"
@@ -23,6 +24,9 @@ struct CpuKernels {
       const graph::KernelQuery& query, const graph::KernelCandidate& candidate,
       ComputeThreads& threads) = nullptr;
 };
+
+// "3.2.0": part of every fingerprint.
+std::string onednn_version();
 
 // The factory over all families; `threads` must outlive it.
 std::unique_ptr<KernelFactory> make_cpu_kernels(ComputeThreads& threads);

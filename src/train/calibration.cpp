@@ -5,9 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +18,9 @@
 #include "base/units.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/process_memory.h"
-#include "train/fit.h"
+#include "device/cpu/run_program.h"
+#include "ops/cpu_kernels.h"
+#include "train/trainer.h"
 
 namespace plimsoll::train {
 namespace {
@@ -30,6 +31,9 @@ namespace fs = std::filesystem;
 // threads. Measured 18 MiB; rounded up, since a library cannot rehearse inside
 // somebody else's process.
 constexpr std::int64_t kLibraryGrowthBytes = 24 * kMiB;
+
+// Heap of graphs, plans and kernels: measured 4.1 KiB an instruction.
+constexpr std::int64_t kLibraryInstructionBytes = 6 * kKiB;
 
 // Files this process has mapped: its program and libraries.
 std::set<std::string> mapped_files() {
@@ -56,6 +60,20 @@ void warm_page_cache() {
   }
 }
 
+// The run directory of a rehearsal.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::error_code ignored;
+    const fs::path base = fs::temp_directory_path(ignored);
+    path = fmt::format("{}/plimsoll-calibration-{}", base.string(), getpid());
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string path;
+};
+
 std::string program_identity(const std::string& program) {
   struct stat facts {};
   if (stat(program.c_str(), &facts) != 0) return program;
@@ -73,28 +91,45 @@ fs::path cache_folder() {
   return {};
 }
 
-Result<std::int64_t> calibrate_with(const std::string& calibrator,
-                                    int threads) {
-  warm_page_cache();
-  const std::string command =
-      fmt::format("'{}' calibrate --threads {}",
-                  fs::read_symlink(calibrator).string(), threads);
-  FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return Error{ErrorCode::io, "cannot run " + command};
-  std::array<char, 256> text{};
-  const std::size_t length = fread(text.data(), 1, text.size(), pipe);
-  const int exit_code = pclose(pipe);
-  std::int64_t bytes = 0;
-  const auto [end, failure] =
-      std::from_chars(text.data(), text.data() + length, bytes);
-  if (exit_code != 0 || failure != std::errc() || bytes <= 0) {
-    return Error{
-        ErrorCode::internal,
-        fmt::format("calibration failed: {} gave exit code {} and "
-                    "\"{}\"",
-                    command, exit_code, std::string(text.data(), length))};
+// Enough to tell the slope from the noise of a page here and there.
+constexpr int kMoreLayers = 60;
+
+Result<Calibration> calibrate_with(const std::string& calibrator, int threads,
+                                   int more_layers) {
+  PLIMSOLL_ASSIGN(const std::string text,
+                  output_of({calibrator, "calibrate", "--threads",
+                             fmt::format("{}", threads), "--more-layers",
+                             fmt::format("{}", more_layers)}));
+  Calibration measured;
+  std::istringstream words(text);
+  if (!(words >> measured.planning_bytes >> measured.process_bytes >>
+        measured.instructions) ||
+      measured.process_bytes <= 0 || measured.instructions <= 0) {
+    return Error{ErrorCode::internal,
+                 fmt::format("calibration printed \"{}\"", text)};
   }
-  return bytes;
+  return measured;
+}
+
+// A line through a shallow and a deep network.
+Status calibrate(const std::string& calibrator, DeviceProfile& profile) {
+  warm_page_cache();
+  PLIMSOLL_ASSIGN(const Calibration shallow,
+                  calibrate_with(calibrator, profile.threads, 0));
+  PLIMSOLL_ASSIGN(const Calibration deep,
+                  calibrate_with(calibrator, profile.threads, kMoreLayers));
+  const std::int64_t run =
+      std::max<std::int64_t>(deep.instructions - shallow.instructions, 1);
+  const auto line = [&](std::int64_t low, std::int64_t high,
+                        std::int64_t& floor, std::int64_t& slope) {
+    slope = std::max<std::int64_t>((high - low + run - 1) / run, 0);
+    floor = low - slope * shallow.instructions;
+  };
+  line(shallow.process_bytes, deep.process_bytes, profile.runtime_floor_bytes,
+       profile.instruction_bytes);
+  line(shallow.planning_bytes, deep.planning_bytes,
+       profile.planning_floor_bytes, profile.planning_instruction_bytes);
+  return {};
 }
 
 // Two processes may calibrate at once: the first to finish is believed, so
@@ -129,30 +164,36 @@ Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator) {
   const CpuInfo info = read_cpu_info();
   DeviceProfile profile =
       assumed_cpu_profile(info, threads > 0 ? threads : info.usable_cores);
+  profile.library_versions["oneDNN"] = ops::onednn_version();
   profile.allowance_bytes = kAllowanceBytes;
   profile.measured = true;
   if (calibrator.empty()) {
     PLIMSOLL_ASSIGN(const ProcessMemory now, read_process_memory(getpid()));
     profile.runtime_floor_bytes = now.resident_bytes() + kLibraryGrowthBytes;
+    profile.instruction_bytes = kLibraryInstructionBytes;
+    profile.planning_floor_bytes = profile.runtime_floor_bytes;
+    profile.planning_instruction_bytes = kLibraryInstructionBytes;
     return profile;
   }
-  const std::string key =
+  std::string key =
       fmt::format("{} {} {} {}", program_identity(calibrator), info.brand,
                   profile.instruction_set, profile.threads);
+  for (const auto& [library, version] : profile.library_versions) {
+    key += fmt::format(" {} {}", library, version);
+  }
   const fs::path folder = cache_folder();
   const fs::path path =
       folder / fmt::format("cpu-{}.json", hash_text(stable_hash(key)));
   if (!folder.empty()) {
     if (auto cached = read_cache(path, profile.threads)) return *cached;
   }
-  PLIMSOLL_ASSIGN(profile.runtime_floor_bytes,
-                  calibrate_with(calibrator, profile.threads));
+  PLIMSOLL_RETURN_IF_ERROR(calibrate(calibrator, profile));
   if (folder.empty()) return profile;
   write_cache(path, to_json(profile));
   return read_cache(path, profile.threads).value_or(profile);
 }
 
-Result<std::int64_t> run_calibration(int threads) {
+Result<Calibration> run_calibration(int threads, int more_layers) {
   JobSpec job;
   job.model.input = {600};
   const auto dense = [](std::int64_t units, const char* activation) {
@@ -166,28 +207,39 @@ Result<std::int64_t> run_calibration(int threads) {
   dropout.type = "dropout";
   dropout.rate = 0.5;
   job.model.layers = {dense(512, "relu"), dropout, dense(256, "gelu"),
-                      dense(128, "tanh"), dense(10, "softmax")};
+                      dense(128, "tanh")};
+  // So narrow that our own kernels take them: what a library's primitive costs
+  // is planned with each of them.
+  for (int i = 0; i < more_layers; ++i) {
+    job.model.layers.push_back(dense(4, "relu"));
+  }
+  job.model.layers.push_back(dense(10, "softmax"));
   job.data.source.type = "random";
   job.data.source.examples = 1100;
   job.data.source.features = {600};
   job.data.source.label_kind = LabelKind::classes;
   job.data.source.label_classes = 10;
   job.data.validation = job.data.source;
-  job.data.pipeline = {{"shuffle", 2}, {"batch", 2}, {"prefetch", 2}};
+  job.data.pipeline = {{"shuffle"}, {"batch"}, {"prefetch", 1}};
   job.train.batch = 512;
   job.train.loss = "sparse_categorical_crossentropy";
   job.train.metrics = {"accuracy"};
 
-  PLIMSOLL_ASSIGN(DeviceProfile profile, cpu_profile(threads, ""));
-  Machine machine(std::move(profile));
-  PLIMSOLL_ASSIGN(JobData data, open_data(job));
-  PLIMSOLL_ASSIGN(const PlannedJob planned, plan_programs(job, data, machine));
-  PLIMSOLL_ASSIGN(const auto running,
-                  RunningJob::open(job, planned, data, machine));
-  PLIMSOLL_ASSIGN(const FitRecord record,
-                  fit(job, *running, data, machine, 0, {}, {}));
-  return record.rss_peak_bytes - machine.host().peak_mapped_bytes() -
-         planned.needs.kernel_bytes;
+  RunOptions options;
+  options.threads = threads;
+  TrainRequest request;
+  const TemporaryFolder folder;
+  request.run_dir = folder.path;
+  PLIMSOLL_ASSIGN(const TrainOutcome outcome, train_job(job, options, request));
+  return Calibration{
+      outcome.planning_peak_bytes,
+      outcome.rss_peak_bytes - outcome.pool_peak_bytes - outcome.kernel_bytes,
+      outcome.instructions};
+}
+
+std::string to_text(const Calibration& calibration) {
+  return fmt::format("{} {} {}\n", calibration.planning_bytes,
+                     calibration.process_bytes, calibration.instructions);
 }
 
 }  // namespace plimsoll::train

@@ -14,13 +14,25 @@ inline constexpr std::int64_t kAllowanceBytes = 4 * 1024 * 1024;
 
 // The CPU's profile for `threads` threads. `calibrator` is a program whose
 // command `calibrate --threads N` prints run_calibration()'s text; the first
-// call runs it, later ones read the cache. An empty `calibrator` (a library in
-// somebody's program) takes what this process holds now, plus what ours will
-// add.
+// call runs it for a shallow and for a deep network (graphs and plans are heap
+// that grows with the instructions), later ones read the cache. An empty
+// `calibrator` (a library in somebody's program) takes what this process holds
+// now, plus what ours will add.
 Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator);
 
-// Trains a small network that uses every kind of kernel, and returns the bytes
-// this process needed beside its planned pools. For a process of its own.
-Result<std::int64_t> run_calibration(int threads);
+struct Calibration {
+  // The most a process held while it planned.
+  std::int64_t planning_bytes = 0;
+  // What it held while it trained, beside its pools and its kernels' own.
+  std::int64_t process_bytes = 0;
+  std::int64_t instructions = 0;  // of all programs
+};
+
+// Plans and trains a small network that uses every kind of kernel, with
+// `more_layers` narrow ones added. For a process of its own.
+Result<Calibration> run_calibration(int threads, int more_layers);
+
+// The command's output.
+std::string to_text(const Calibration& calibration);
 
 }  // namespace plimsoll::train

@@ -111,8 +111,8 @@ data::FeederOptions feeder_options(const JobSpec& job, Stage stage,
   for (const StageSpec& part : job.data.pipeline) {
     if (part.stage == "shuffle") options.shuffle = stage == Stage::train;
     if (part.stage == "prefetch") {
-      options.slots = static_cast<int>(part.slots);
-      options.prefetch = options.slots > 1;
+      options.slots = static_cast<int>(part.batches) + 1;
+      options.prefetch = part.batches > 0;
     }
   }
   return options;

@@ -47,8 +47,8 @@ struct SourceSpec {
 };
 
 struct StageSpec {
-  std::string stage;       // shuffle, batch, prefetch
-  std::int64_t slots = 2;  // prefetch: batches ready ahead
+  std::string stage;         // shuffle, batch, prefetch
+  std::int64_t batches = 1;  // prefetch: ready beside the one in training
 };
 
 struct DataSpec {

@@ -32,6 +32,7 @@ class JobPlanner {
     PLIMSOLL_ASSIGN(planned_.plan,
                     plan::lay_out(planned_.needs, std::move(plans_),
                                   machine_.fingerprint()));
+    cover_planning();
     estimate_times();
     return std::move(planned_);
   }
@@ -115,6 +116,14 @@ class JobPlanner {
     return {};
   }
 
+  std::int64_t instructions() const {
+    std::size_t count = 0;
+    for (const PlannedProgram& program : planned_.programs) {
+      count += program.lowered.instructions.size();
+    }
+    return static_cast<std::int64_t>(count);
+  }
+
   void set_needs() {
     plan::JobNeeds& needs = planned_.needs;
     // Stages never run at the same time: their feeds share the memory.
@@ -129,8 +138,24 @@ class JobPlanner {
     needs.pipeline_bytes = all - staging;
     needs.page_bytes = machine_.host().granularity_bytes();
     const DeviceProfile& profile = machine_.profile();
-    needs.runtime_floor_bytes = profile.runtime_floor_bytes;
+    needs.runtime_floor_bytes = profile.runtime_floor_bytes +
+                                profile.instruction_bytes * instructions();
     needs.allowance_bytes = profile.allowance_bytes;
+  }
+
+  // A deep graph over small tensors is at its peak while it is planned, before
+  // there are any pools: that, too, is the runtime's.
+  void cover_planning() {
+    const DeviceProfile& profile = machine_.profile();
+    plan::SpaceForecast& host = planned_.plan.host;
+    const std::int64_t planning =
+        profile.planning_floor_bytes +
+        profile.planning_instruction_bytes * instructions() +
+        profile.allowance_bytes;
+    if (planning <= host.peak_bytes) return;
+    host.accounts[static_cast<std::size_t>(Purpose::runtime)] +=
+        planning - host.peak_bytes;
+    host.peak_bytes = planning;
   }
 
   void estimate_times() {

@@ -33,10 +33,10 @@ bool stream(Variant& variant) {
 bool shrink_ring(Variant& variant) {
   auto& pipeline = variant.job.data.pipeline;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
-    if (pipeline[i].stage != "prefetch" || pipeline[i].slots <= 1) continue;
-    pipeline[i].slots = 1;
-    variant.note("keep one batch ready instead of several",
-                 fmt::format("--set data.pipeline.{}.batches=1", i));
+    if (pipeline[i].stage != "prefetch" || pipeline[i].batches == 0) continue;
+    pipeline[i].batches = 0;
+    variant.note("read each batch when it is needed instead of ahead",
+                 fmt::format("--set data.pipeline.{}.batches=0", i));
     return true;
   }
   return false;

@@ -46,7 +46,10 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
   report.fits = planned.plan.host.peak_bytes <= budget.bytes;
   report.choices.micro_batch = job.train.batch;
   report.choices.precision = std::string(name_of(job.train.precision));
-  report.choices.prefetch_batches = planned.feed(Stage::train).layout.slots;
+  // The ring also holds the batch that is being trained.
+  const Feed& feed = planned.feed(Stage::train);
+  report.choices.prefetch_batches =
+      feed.options.prefetch ? std::max(feed.layout.slots - 1, 0) : 0;
   report.input_seconds = planned.input_seconds;
   report.compute_seconds = planned.compute_seconds;
   report.step_seconds = planned.step_seconds;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/units.h"
+#include "device/cpu/process_memory.h"
 #include "plan/search.h"
 #include "train/calibration.h"
 #include "train/plan_report_json.h"
@@ -24,6 +26,22 @@ struct Workplace {
   Budget budget;
 };
 
+// The CPU has no memory of its own, but a wrong size is wrong all the same.
+Status check_device_memory(const JobSpec& job, const RunOptions& options) {
+  const std::pair<const char*, const std::optional<std::string>*> said[] = {
+      {"--device-memory", &options.device_memory_flag},
+      {"PLIMSOLL_DEVICE_MEMORY", &options.device_memory_env},
+      {"memory.device", &job.memory.device}};
+  for (const auto& [name, text] : said) {
+    if (!text->has_value() || (*text)->empty()) continue;
+    if (const auto size = parse_size(**text, kGiB); !size) {
+      return Error{ErrorCode::bad_input,
+                   fmt::format("{}: {}", name, size.error().message)};
+    }
+  }
+  return {};
+}
+
 Result<Workplace> open_workplace(const JobSpec& job,
                                  const RunOptions& options) {
   if (options.device != "cpu") {
@@ -38,6 +56,7 @@ Result<Workplace> open_workplace(const JobSpec& job,
                              "device profiles",
                              *options.device_profile)};
   }
+  PLIMSOLL_RETURN_IF_ERROR(check_device_memory(job, options));
   Workplace place;
   PLIMSOLL_ASSIGN(place.system, read_system_memory());
   PLIMSOLL_ASSIGN(place.budget, resolve_host_budget(
@@ -149,11 +168,16 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
     }
     plan_json = to_json(report, true);
   }
+  const auto planning = read_process_status(getpid());
   // Planning's garbage goes back to the system before memory is committed.
   malloc_trim(0);
-  return TrainingRun(job, request, *place.machine, place.budget.bytes,
-                     std::move(planned), std::move(data))
-      .run(plan_json);
+  auto outcome = TrainingRun(job, request, *place.machine, place.budget.bytes,
+                             std::move(planned), std::move(data))
+                     .run(plan_json);
+  if (outcome && planning) {
+    outcome->planning_peak_bytes = planning->peak_rss_bytes;
+  }
+  return outcome;
 }
 
 }  // namespace plimsoll::train

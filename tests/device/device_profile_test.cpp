@@ -23,7 +23,9 @@ DeviceProfile sample() {
   profile.alignment_bytes = 128;
   profile.granularity_bytes = 2 << 20;
   profile.runtime_floor_bytes = 44040193;
-  profile.kernel_bytes = 70001;
+  profile.instruction_bytes = 70001;
+  profile.planning_floor_bytes = 70002;
+  profile.planning_instruction_bytes = 70003;
   profile.allowance_bytes = 8 << 20;
   profile.measured = true;
   return profile;
@@ -67,7 +69,7 @@ TEST(DeviceProfileTest, ValuesOutOfRangeAreErrors) {
            {"alignment_bytes", 48},
            {"granularity_bytes", 0},
            {"runtime_floor_bytes", 9223372036854775808u},
-           {"kernel_bytes", 1.5},
+           {"instruction_bytes", 1.5},
            {"format", 2},
            {"surprise", 1}}) {
     auto json = good;

@@ -75,7 +75,7 @@ TEST(JobFile, ReadsEveryKey) {
   EXPECT_EQ(job->data.source.label_kind, LabelKind::binary);
   ASSERT_EQ(job->data.pipeline.size(), 3u);
   EXPECT_EQ(job->data.pipeline[2].stage, "prefetch");
-  EXPECT_EQ(job->data.pipeline[2].slots, 3);
+  EXPECT_EQ(job->data.pipeline[2].batches, 3);
   EXPECT_EQ(job->train.batch, 8);
   EXPECT_EQ(job->train.epochs, 2);
   EXPECT_EQ(job->train.seed, 7);
@@ -155,10 +155,10 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "job.toml:21: data.source.labels: must be a table, not a string"},
       // Out of range.
       {"units = 3", "units = -3",
-       "job.toml:5: model.layers[1].units: must be an integer from 1 to "
+       "job.toml:5: model.layers[1].units: must be an integer from 0 to "
        "2147483647, not -3"},
       {"units = 3", "units = 4000000000",
-       "job.toml:5: model.layers[1].units: must be an integer from 1 to "
+       "job.toml:5: model.layers[1].units: must be an integer from 0 to "
        "2147483647, not 4000000000"},
       {"rate = 0.5", "rate = 1.0",
        "job.toml:6: model.layers[2].rate: must be a number of at least 0 and "
@@ -174,9 +174,9 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
       {"learning_rate = 0.01", "learning_rate = nan",
        "job.toml:31: train.optimizer.learning_rate: must be a number above 0, "
        "not nan"},
-      {"batches = 3", "batches = 0",
-       "job.toml:15: data.pipeline[2].batches: must be an integer from 1 to "
-       "1024, not 0"},
+      {"batches = 3", "batches = -1",
+       "job.toml:15: data.pipeline[2].batches: must be an integer from 0 to "
+       "1024, not -1"},
       {"input = [4, 2]", "input = []",
        "job.toml:2: model.input: must hold 1 to 8 extents, as in [28, 28]"},
       {"input = [4, 2]", "input = [4, 0]",

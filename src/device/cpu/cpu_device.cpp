@@ -1,5 +1,6 @@
 #include "device/cpu/cpu_device.h"
 
+#include <tbb/version.h>
 #include <unistd.h>
 
 #include <utility>
@@ -54,6 +55,7 @@ DeviceProfile assumed_cpu_profile(const CpuInfo& info, int threads) {
   profile.kind = name_of(DeviceKind::cpu);
   profile.instruction_set = name_of(info.instruction_set);
   profile.threads = threads;
+  profile.library_versions["oneTBB"] = TBB_runtime_version();
   const double rate = assumed_flops_per_second(info.instruction_set) * threads;
   profile.f32_flops_per_second = rate;
   profile.f64_flops_per_second = rate / 2;

@@ -231,4 +231,10 @@ Result<std::unique_ptr<Kernel>> make_onednn_product(
   return made;
 }
 
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor,
+                     version->patch);
+}
+
 }  // namespace plimsoll::ops

@@ -97,7 +97,7 @@ StageSpec read_stage(JobErrors& errors, const JobValue& value,
   TableReader table(errors, value, path,
                     fmt::format("a {} stage", stage.stage));
   table.allow(stage.stage == "prefetch" ? Names(kPrefetch) : Names(kPlain));
-  table.read("batches", {1, kMostPrefetched}, stage.slots);
+  table.read("batches", {0, kMostPrefetched}, stage.batches);
   return stage;
 }
 
