@@ -1,8 +1,8 @@
 """`plan --json` and `train` give other programs what the contract says."""
 import os
 
-from harness import (EXAMPLES, MIB, JobTest, dense, main, random_source,
-                     small_job, stages)
+from harness import (EXAMPLES, MIB, JobTest, dense, main, measures_memory,
+                     random_source, small_job, stages)
 
 PURPOSES = {"parameters", "gradients", "optimizer", "activations", "scratch",
             "pipeline", "staging", "cache", "runtime", "user"}
@@ -90,7 +90,10 @@ class PlanContract(JobTest):
         job = small_job(50000, 500)
         job["data"]["residency"] = "memory"
         job["train"] |= {"batch": 4096, "precision": "f64"}
-        _, plan = self.plan(self.write_job(job), "--host-memory", "40MiB")
+        path = self.write_job(job)
+        _, wide = self.plan(path, "--host-memory", "100%")
+        floor = wide["host"]["runtime_floor"] + wide["host"]["allowance"]
+        _, plan = self.plan(path, "--host-memory", f"{floor + 20 * MIB}B")
         kept = [remedy["slowdown"] for remedy in plan["remedies"]
                 if remedy["apply"] and "--host-memory" not in remedy["apply"]]
         self.assertGreater(len(kept), 1)
@@ -153,6 +156,7 @@ class PlanContract(JobTest):
                               "checkpoints"}, set(names))
         self.assertTrue(any("tfevents" in name for name in names))
 
+    @measures_memory
     def test_the_examples_fit_their_own_budgets(self):
         for name in ("mlp1000", "linear100"):
             code, plan = self.plan(os.path.join(EXAMPLES,
