@@ -71,11 +71,7 @@ def compare():
     host = json.loads((RUN / "plan.json").read_text())["host"]
     summary = json.loads((RUN / "summary.json").read_text())
     forecast, measured = summary["forecast"], summary["measured"]
-    # What no ledger sees is the runtime's: the process less its pools.
-    by_purpose = {"runtime": measured["host_rss_peak"] -
-                  measured["host_ledger_peak"],
-                  **measured.get("accounts", {})}
-    table([(purpose, size, by_purpose.get(purpose))
+    table([(purpose, size, measured["accounts"][purpose])
            for purpose, size in host["accounts"].items() if size])
     print()
     table([

@@ -116,13 +116,31 @@ Status RunDirectory::log_epoch(const FitRecord& record,
                             static_cast<double>(progress.host_bytes));
 }
 
+namespace {
+
+// By purpose: what the ledger holds, and as runtime what no pool explains.
+Json accounts_of(const FitRecord& record, const MeasuredPools& pools) {
+  plan::Accounts accounts{};
+  for (const Holding& holding : pools.ledger) {
+    accounts[static_cast<std::size_t>(holding.purpose)] += holding.bytes;
+  }
+  accounts[static_cast<std::size_t>(Purpose::runtime)] =
+      record.rss_peak_bytes - pools.mapped_bytes;
+  Json json = Json::object();
+  for (std::size_t i = 0; i < accounts.size(); ++i) {
+    json[std::string(name_of(static_cast<Purpose>(i)))] = accounts[i];
+  }
+  return json;
+}
+
+}  // namespace
+
 std::string summary_path(const std::string& run_dir) {
   return run_dir + "/summary.json";
 }
 
 std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
-                         std::int64_t measured_pool_bytes,
-                         std::int64_t recorded_height_bytes,
+                         const MeasuredPools& pools,
                          const std::string& failure) {
   Json metrics = Json::object();
   for (const auto& [name, values] : record.history.metrics) {
@@ -145,11 +163,12 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
         {"arena_height", planned_height}}},
       {"measured",
        {{"host_rss_peak", record.rss_peak_bytes},
-        {"host_ledger_peak", measured_pool_bytes},
+        {"host_ledger_peak", pools.mapped_bytes},
         {"device_peak", nullptr},
         {"device_ledger_peak", nullptr},
         {"device_method", nullptr},
-        {"arena_height", recorded_height_bytes},
+        {"arena_height", pools.arena_height_bytes},
+        {"accounts", accounts_of(record, pools)},
         {"rss_by_epoch", record.history.anonymous_bytes_by_epoch},
         {"allocations_after_first_step", record.charges_after_first_step}}},
       {"stopped", record.stopped},

@@ -35,11 +35,17 @@ class RunDirectory {
 
 std::string summary_path(const std::string& run_dir);
 
+// What was counted while the job ran.
+struct MeasuredPools {
+  std::int64_t mapped_bytes = 0;        // at the system's own call, the most
+  std::int64_t arena_height_bytes = 0;  // of the ranges launches were given
+  std::vector<Holding> ledger;          // who held what at the end
+};
+
 // The contract's summary: forecast against measured. `failure`: why training
 // ended early; empty when it did not.
 std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
-                         std::int64_t measured_pool_bytes,
-                         std::int64_t recorded_height_bytes,
+                         const MeasuredPools& pools,
                          const std::string& failure = "");
 
 }  // namespace plimsoll::train

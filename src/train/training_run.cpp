@@ -90,9 +90,11 @@ std::int64_t TrainingRun::examples() const {
 
 std::string TrainingRun::summary(const FitRecord& record,
                                  const std::string& failure) const {
-  return summary_json(planned_.plan, record,
-                      machine_.host().peak_mapped_bytes(),
-                      running_->recorded_height_bytes(), failure);
+  return summary_json(
+      planned_.plan, record,
+      {machine_.host().peak_mapped_bytes(), running_->recorded_height_bytes(),
+       machine_.ledger().snapshot()},
+      failure);
 }
 
 std::string TrainingRun::note_on(const FitRecord& record,

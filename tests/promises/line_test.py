@@ -96,6 +96,12 @@ class SmallestBudget(JobTest):
         job["train"] |= {"batch": 1000, "precision": "f64"}
         self.check(self.write_job(job))
 
+    def test_a_deep_graph_over_small_tensors(self):
+        job = small_job(500, 16)
+        job["model"]["layers"] = [dense(16, "relu") for _ in range(60)] + [
+            dense(1, "sigmoid")]
+        self.check(self.write_job(job))
+
     def test_many_layers_and_classes(self):
         job = small_job(2100, 256)
         names = ["relu", "gelu", "tanh", "sigmoid", "leaky_relu"]
