@@ -24,12 +24,14 @@ function(plimsoll_library name)
   set_property(GLOBAL APPEND PROPERTY PLIMSOLL_LIBRARIES plimsoll_${name})
 endfunction()
 
-# plimsoll_test(name SOURCES ... DEPENDS ... [LABELS ...]): one GoogleTest
-# program, each of its tests known to ctest by name. Labels: `threads` (runs
+# plimsoll_test(name SOURCES ... DEPENDS ... [DEFINITIONS ...] [PROGRAMS ...]
+# [LABELS ...]): one GoogleTest program, each of its tests known to ctest by
+# name; PROGRAMS are built with it. Labels: `threads` (runs
 # under the thread sanitizer too), `slow` (not under sanitizers), `gpu`.
 add_custom_target(plimsoll_tests)
 function(plimsoll_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;DEFINITIONS;PROGRAMS;LABELS"
+                        ${ARGN})
   if(PLIMSOLL_SANITIZE AND "slow" IN_LIST arg_LABELS)
     return()
   endif()
@@ -39,6 +41,10 @@ function(plimsoll_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+  if(arg_PROGRAMS)
+    add_dependencies(${name} ${arg_PROGRAMS})
+  endif()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   add_dependencies(plimsoll_tests ${name})
   # Found when ctest starts, with the sanitizers' options in its environment.
