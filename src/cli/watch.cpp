@@ -120,7 +120,10 @@ void print_summary(const nlohmann::json& report) {
     line = fmt::format(", {} the line of {}",
                        report["over_line"] ? "over" : "under",
                        format_bytes(bytes));
-    if (!report["over_line"] && !report["seconds_to_line"].is_null()) {
+    // A few pages a minute are noise: no date is made of them.
+    constexpr double kGrowth = 0.05 * kMiB;
+    if (!report["over_line"] && !report["seconds_to_line"].is_null() &&
+        report["growth_bytes_per_minute"].get<double>() >= kGrowth) {
       line += fmt::format(", which it would reach in {:.0f} s at this rate",
                           report["seconds_to_line"].get<double>());
     }

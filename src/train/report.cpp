@@ -12,8 +12,9 @@ namespace {
 std::string refusal_of(const PlanReport& report) {
   const std::int64_t peak = report.plan.host.peak_bytes;
   const std::int64_t budget = report.host_budget.bytes;
+  // Before any pool: code, libraries, this graph and its planning.
   const std::int64_t floor =
-      report.runtime_floor_bytes + report.allowance_bytes;
+      report.plan.host.accounts[static_cast<std::size_t>(Purpose::runtime)];
   if (budget < floor) {
     return fmt::format(
         "the host budget of {} ({}) is below what the process itself needs, "
