@@ -155,10 +155,10 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "job.toml:21: data.source.labels: must be a table, not a string"},
       // Out of range.
       {"units = 3", "units = -3",
-       "job.toml:5: model.layers[1].units: must be an integer from 0 to "
+       "job.toml:5: model.layers[1].units: must be an integer from 1 to "
        "2147483647, not -3"},
       {"units = 3", "units = 4000000000",
-       "job.toml:5: model.layers[1].units: must be an integer from 0 to "
+       "job.toml:5: model.layers[1].units: must be an integer from 1 to "
        "2147483647, not 4000000000"},
       {"rate = 0.5", "rate = 1.0",
        "job.toml:6: model.layers[2].rate: must be a number of at least 0 and "
