@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <variant>
 
 #include "cli/commands.h"
@@ -7,6 +9,8 @@ constexpr char kOwnPath[] = "/proc/self/exe";
 
 int main(int argc, char** argv) {
   using namespace plimsoll::cli;
+  // One heap for all threads: each further one would grow by itself.
+  mallopt(M_ARENA_MAX, 1);
   CommandLine line =
       parse_command_line(std::vector<std::string>(argv + 1, argv + argc));
   if (auto* plan = std::get_if<PlanCommand>(&line))
