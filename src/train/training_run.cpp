@@ -41,7 +41,9 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
     PLIMSOLL_ASSIGN(folder_, RunDirectory::create(request_.run_dir, resuming));
     PLIMSOLL_RETURN_IF_ERROR(folder_->write_plan(plan_json));
   }
-  saved_at_ = std::chrono::steady_clock::now();
+  // The first epoch always ends with a checkpoint, so that what writing one
+  // takes is taken before memory has to stand still.
+  saved_at_ = std::chrono::steady_clock::now() - kCheckpointInterval;
   FitHooks hooks;
   hooks.on_progress = request_.on_progress;
   hooks.stop = request_.stop;
