@@ -83,7 +83,9 @@ class UsedDirectory(RunTest):
         self.run_job()
         fresh = self.weights()
         self.run_job("--epochs", 3)
-        self.stop(signal.SIGKILL, *LONG)
+        # In its first epoch: before it has a checkpoint of its own.
+        self.stop(signal.SIGKILL, "--set", "data.source.examples=100000000",
+                  ready=lambda: not os.path.exists(self.last))
         self.assertFalse(os.path.exists(self.last))
         self.assertEqual(self.summary(), {})
         self.run_job("--resume")
