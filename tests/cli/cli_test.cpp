@@ -200,7 +200,7 @@ TEST_F(CliTest, TrainWritesItsRun) {
 
 TEST_F(CliTest, ASignalStopsWithACheckpointToGoOnFrom) {
   const string common = "train " + job() +
-                        " --set data.source.examples=4000000 --epochs 1"
+                        " --set data.source.examples=400000000000 --epochs 1"
                         " --run-dir " +
                         run_dir("long");
   // The shell's child is the program itself: the signal reaches it.
