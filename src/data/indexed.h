@@ -1,0 +1,54 @@
+// A set whose elements are read by number, in any order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "data/element.h"
+
+namespace plimsoll::data {
+
+struct ReadContext {
+  std::span<std::byte> scratch;  // of scratch_bytes(), aligned to 64
+  std::int64_t epoch = 0;        // another order, and other chance, in each
+};
+
+class Indexed {
+ public:
+  virtual ~Indexed() = default;
+
+  virtual std::string name() const = 0;  // "npy", "shuffle"
+  virtual const ElementSpec& spec() const = 0;
+  virtual std::int64_t size() const = 0;
+  // What read() and gather() need; the caller plans it and hands it in.
+  virtual std::int64_t scratch_bytes() const { return 0; }
+
+  // One element. A field is written to `buffers[i]` (of the spec's most_bytes,
+  // aligned to 64) or lies where the set has it anyway. Here and in gather():
+  // calls with different scratch may run at the same time; nothing is
+  // allocated unless it fails; errors name file, offset and element.
+  virtual Status read(std::int64_t number, Element& out,
+                      std::span<std::byte* const> buffers,
+                      const ReadContext& context) const = 0;
+
+  // Many elements of fixed shapes: field i of each, one after another, from
+  // `rows[i]` on; a null skips the field.
+  virtual Status gather(std::span<const std::int64_t> numbers,
+                        std::span<std::byte* const> rows,
+                        const ReadContext& context) const = 0;
+
+  // Where field `i` lies one after another for all elements from `first` on,
+  // to be used without a copy; null when it does not.
+  virtual const std::byte* borrow(int /*field*/, std::int64_t /*first*/) const {
+    return nullptr;
+  }
+
+  // "x.npy, offset 1234", or empty.
+  virtual std::string whereabouts(std::int64_t number) const = 0;
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace plimsoll::data
