@@ -13,6 +13,8 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
 find_package(TBB REQUIRED COMPONENTS tbb)
 find_package(dnnl 3.2 REQUIRED)
 # "Another one works with a warning": only oneTBB shares our thread budget.
