@@ -15,6 +15,7 @@ find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(TBB REQUIRED COMPONENTS tbb)
 find_package(dnnl 3.2 REQUIRED)
 # "Another one works with a warning": only oneTBB shares our thread budget.

@@ -86,6 +86,13 @@ Status InputFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
   return {};
 }
 
+void InputFile::drop_cache(std::int64_t offset,
+                           std::int64_t bytes) const noexcept {
+  // A length of 0 would mean the whole rest of the file.
+  if (bytes <= 0) return;
+  ::posix_fadvise(descriptor_.get(), offset, bytes, POSIX_FADV_DONTNEED);
+}
+
 ReplacedFile::ReplacedFile(std::string path, std::string beside,
                            Descriptor descriptor)
     : path_(std::move(path)),

@@ -39,6 +39,10 @@ class InputFile {
   // Fills `out` from the byte `offset` on. Safe from several threads.
   Status read_at(std::int64_t offset, std::span<std::byte> out) const;
 
+  // Lets the system forget these bytes: they were read and are not read again
+  // soon. Advice only.
+  void drop_cache(std::int64_t offset, std::int64_t bytes) const noexcept;
+
  private:
   std::string path_;
   Descriptor descriptor_;
