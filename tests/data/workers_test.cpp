@@ -1,0 +1,144 @@
+#include "data/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+namespace plimsoll::data {
+namespace {
+
+int threads_of_this_process() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    ++count;
+  }
+  return count;
+}
+
+struct Counter {
+  std::atomic<int> ran{0};
+  std::atomic<int> sum{0};
+  std::atomic<std::uint64_t> lanes{0};  // a bit for each
+  std::chrono::microseconds takes{0};
+
+  static void run(void* owner, int item, int lane) {
+    auto& counter = *static_cast<Counter*>(owner);
+    if (counter.takes.count() > 0) std::this_thread::sleep_for(counter.takes);
+    counter.sum += item;
+    counter.lanes |= std::uint64_t{1} << lane;
+    ++counter.ran;
+  }
+};
+
+void wait_for(const Counter& counter, int ran) {
+  for (int i = 0; i < 5000 && counter.ran < ran; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(counter.ran, ran);
+}
+
+TEST(Workers, NoneMeansTheCallerWorks) {
+  auto workers = *Workers::create(0);
+  Counter counter;
+  for (int i = 0; i < 10; ++i) {
+    workers->submit({&Counter::run, &counter, i});
+    EXPECT_EQ(counter.ran, i + 1);
+  }
+  EXPECT_EQ(counter.lanes, 1u);
+  EXPECT_EQ(workers->lanes(), 1);
+}
+
+TEST(Workers, RunEveryTaskOnce) {
+  for (const int threads : {1, 2, 8}) {
+    Counter counter;
+    auto workers = *Workers::create(threads, 16);
+    constexpr int kTasks = 20'000;
+    for (int i = 0; i < kTasks; ++i) {
+      workers->submit({&Counter::run, &counter, i});
+    }
+    workers->stop();
+    EXPECT_EQ(counter.ran, kTasks);
+    EXPECT_EQ(counter.sum, kTasks / 2 * (kTasks - 1));
+    EXPECT_LT(counter.lanes.load(), 1u << workers->lanes());
+  }
+}
+
+TEST(Workers, SleepersWakeUp) {
+  Counter counter;
+  auto workers = *Workers::create(2);
+  for (int i = 0; i < 50; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    workers->submit({&Counter::run, &counter, 1});
+    wait_for(counter, i + 1);
+  }
+  EXPECT_EQ(counter.lanes & 4, 0u) << "the caller was not needed";
+}
+
+TEST(Workers, OnlyActiveOnesTakeTasks) {
+  Counter counter;
+  auto workers = *Workers::create(4);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // all asleep
+  workers->set_active(1);
+  counter.takes = std::chrono::microseconds(100);
+  for (int i = 0; i < 40; ++i) workers->submit({&Counter::run, &counter, 1});
+  wait_for(counter, 40);
+  // One that had begun to look for work may still have taken some.
+  counter.lanes = 0;
+  for (int i = 0; i < 40; ++i) workers->submit({&Counter::run, &counter, 1});
+  wait_for(counter, 80);
+  EXPECT_EQ(counter.lanes, 1u);
+
+  workers->set_active(0);
+  workers->submit({&Counter::run, &counter, 1});
+  EXPECT_EQ(counter.ran, 81) << "nobody else would have run it";
+
+  workers->set_active(4);
+  counter.lanes = 0;
+  counter.takes = std::chrono::milliseconds(2);
+  for (int i = 0; i < 40; ++i) workers->submit({&Counter::run, &counter, 1});
+  wait_for(counter, 121);
+  EXPECT_EQ(counter.lanes, 0xfu);
+}
+
+TEST(Workers, CountTheirTime) {
+  Counter counter;
+  auto workers = *Workers::create(1);
+  counter.takes = std::chrono::milliseconds(2);
+  for (int i = 0; i < 5; ++i) workers->submit({&Counter::run, &counter, 1});
+  workers->stop();
+  EXPECT_GE(workers->busy_ns(0), 10'000'000);
+  EXPECT_LT(workers->busy_ns(0), 10'000'000'000);
+}
+
+TEST(Workers, TasksAreTakenBack) {
+  Counter slow;
+  slow.takes = std::chrono::milliseconds(50);
+  Counter counter;
+  auto workers = *Workers::create(1);
+  workers->submit({&Counter::run, &slow, 1});
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 10; ++i) workers->submit({&Counter::run, &counter, 1});
+  EXPECT_EQ(workers->forget(&counter), 10);
+  EXPECT_EQ(workers->forget(&counter), 0);
+  workers->stop();
+  EXPECT_EQ(counter.ran, 0);
+  EXPECT_EQ(slow.ran, 1);
+}
+
+TEST(Workers, LeaveNoThread) {
+  const int before = threads_of_this_process();
+  for (int i = 0; i < 20; ++i) {
+    auto workers = *Workers::create(3);
+    if (i % 2 == 0) workers->set_active(i % 3);
+    EXPECT_EQ(threads_of_this_process(), before + 3);
+  }
+  EXPECT_EQ(threads_of_this_process(), before);
+  EXPECT_FALSE(Workers::create(-1));
+  EXPECT_FALSE(Workers::create(1, 0));
+}
+
+}  // namespace
+}  // namespace plimsoll::data
