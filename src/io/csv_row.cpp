@@ -53,11 +53,8 @@ class Splitter {
       }
       if (*at_ == '\n') ++shape_.lines;
       if (*at_ != '"') continue;
-      if (at_ + 1 == end_) {
-        if (last_) break;
-        return false;  // the next byte tells whether the cell ends
-      }
-      if (at_[1] != '"') break;
+      // At the end of the text, the byte behind it tells: see below.
+      if (at_ + 1 == end_ || at_[1] != '"') break;
       doubled = true;
       ++at_;
     }

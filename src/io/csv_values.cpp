@@ -36,10 +36,12 @@ CsvParse parse_f32(std::string_view text, float& number) {
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  const auto is_blank = [](char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+  };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 CsvParse parse_number(std::string_view text, CsvType type, void* to) {
