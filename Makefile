@@ -9,8 +9,8 @@ BENCH_ARGS ?=
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 CTEST = ctest -j $(JOBS) $(CTEST_ARGS)
 
-.PHONY: build demo test bench bench-peers format lint asan tsan install \
-        bootstrap clean help
+.PHONY: build demo test bench bench-peers format fuzz lint asan tsan \
+        install bootstrap clean help
 
 build: build/release/build.ninja
 	cmake --build --preset release --target plimsoll
@@ -29,6 +29,9 @@ asan: build/asan/build.ninja
 tsan: build/tsan/build.ninja
 	cmake --build --preset tsan
 	scripts/without-aslr $(CTEST) --preset tsan --output-junit tests.xml
+
+fuzz: bootstrap
+	scripts/fuzz
 
 bench: bootstrap
 	cmake --preset release -D PLIMSOLL_BENCHMARKS=ON
@@ -61,4 +64,4 @@ clean:
 	rm -rf build
 
 help:
-	@echo "demo test build bench bench-peers format lint asan tsan install clean"
+	@echo "demo test build bench bench-peers format fuzz lint asan tsan install clean"

@@ -1,5 +1,6 @@
 option(PLIMSOLL_TESTS "Build the tests" ON)
 option(PLIMSOLL_BENCHMARKS "Build the benchmarks" OFF)
+option(PLIMSOLL_FUZZ "Build the fuzzers, in place of the tests" OFF)
 # An error only where it has been seen to pass: each compiler warns of more
 # than the one before it.
 set(tested "GNU 12|Clang 14")
