@@ -15,7 +15,6 @@ namespace {
 // Enough that calls do not count, little enough to stay in the cache.
 constexpr std::int64_t kReadBytes = kMiB;
 constexpr std::int64_t kDropBytes = kMiB;
-constexpr std::int64_t kPageBytes = 4 * kKiB;
 constexpr int kGzipOnly = 15 + 16;  // zlib's code: largest history, gzip
 constexpr std::size_t kAlignment = 16;
 
@@ -230,19 +229,20 @@ Status ByteReader::inflate_once() {
 
 void ByteReader::drop_read_pages() {
   if (!drop_behind_) return;
-  if (read_to_ - dropped_to_ < kDropBytes && read_to_ < file_bytes()) return;
-  // The page in the middle of which the next read begins stays.
+  // Whole steps: the system keeps pages in aligned groups, and a group of
+  // which only a part is named stays.
   const std::int64_t to = read_to_ < file_bytes()
-                              ? read_to_ / kPageBytes * kPageBytes
-                              : round_up(read_to_, kPageBytes);
+                              ? read_to_ / kDropBytes * kDropBytes
+                              : round_up(read_to_, kDropBytes);
+  if (to <= dropped_to_) return;
   file_.drop_cache(dropped_to_, to - dropped_to_);
   dropped_to_ = to;
 }
 
-Status ByteReader::restart(std::int64_t offset) {
+void ByteReader::restart(std::int64_t offset) {
   begin_ = end_ = 0;
   position_ = read_to_ = offset;
-  dropped_to_ = offset / kPageBytes * kPageBytes;
+  dropped_to_ = offset / kDropBytes * kDropBytes;
   ended_ = offset == file_bytes();
   if (inflater_ != nullptr) {
     ended_ = false;
@@ -250,7 +250,6 @@ Status ByteReader::restart(std::int64_t offset) {
     inflater_->stream.avail_in = 0;
     ::inflateReset(&inflater_->stream);
   }
-  return {};
 }
 
 Status ByteReader::seek(std::int64_t offset) {
@@ -263,8 +262,11 @@ Status ByteReader::seek(std::int64_t offset) {
     consume(offset - position_);
     return {};
   }
-  if (!is_gzip()) return restart(offset);
-  if (behind) PLIMSOLL_RETURN_IF_ERROR(restart(0));
+  if (!is_gzip()) {
+    restart(offset);
+    return {};
+  }
+  if (behind) restart(0);
   while (position_ < offset) {
     PLIMSOLL_RETURN_IF_ERROR(fill(1));
     if (available_bytes() == 0) {

@@ -100,7 +100,7 @@ class ByteReader {
   Status read_gzip(std::int64_t bytes);
   Status inflate_once();
   Status refill_input();
-  Status restart(std::int64_t offset);
+  void restart(std::int64_t offset);
   void drop_read_pages();
   Error bad(const std::string& what) const;
 

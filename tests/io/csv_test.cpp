@@ -108,6 +108,8 @@ TEST_F(CsvTest, ComesBackToAPosition) {
   ASSERT_TRUE(csv->seek(position));
   ASSERT_TRUE(*csv->next(to));
   EXPECT_EQ(x, 3);
+  EXPECT_EQ(csv->position().line, 4);
+  EXPECT_EQ(csv->position().row, 2);
 }
 
 TEST_F(CsvTest, MemoryMustMatchTheColumns) {
