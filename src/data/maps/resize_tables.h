@@ -1,0 +1,26 @@
+// Where the pixels of a resized image come from, one axis at a time. The
+// arithmetic is in f32, step by step as TensorFlow has it, so that both choose
+// the same pixels.
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll::data {
+
+// Between two neighbours: value(lower) and `part` of the way to value(upper).
+// `count` entries each.
+struct BetweenTable {
+  std::int32_t* lower = nullptr;
+  std::int32_t* upper = nullptr;
+  float* part = nullptr;
+  std::int64_t count = 0;
+};
+
+// Fills the table for `in` pixels; its numbers are multiplied by `step`.
+void fill_between(std::int64_t in, std::int64_t step,
+                  const BetweenTable& table) noexcept;
+// The nearest pixel of each.
+void fill_nearest(std::int64_t in, std::int64_t out,
+                  std::int32_t* from) noexcept;
+
+}  // namespace plimsoll::data
