@@ -154,28 +154,30 @@ Status ByteReader::read_gzip(std::int64_t bytes) {
   const std::int64_t stop =
       std::max(bytes, std::min(window_bytes(), end_ + kReadBytes));
   while (end_ < stop && !ended_) {
-    if (inflater_->stream.avail_in == 0) {
-      PLIMSOLL_RETURN_IF_ERROR(refill_input());
-      continue;
+    PLIMSOLL_RETURN_IF_ERROR(refill_input());
+    const bool no_input = inflater_->stream.avail_in == 0;
+    if (no_input && !inflater_->in_member) {
+      ended_ = true;
+      return {};
     }
+    // Also without input: zlib may hold bytes that found no room before.
+    const std::int64_t before = end_;
     PLIMSOLL_RETURN_IF_ERROR(inflate_once());
-  }
-  return {};
-}
-
-Status ByteReader::refill_input() {
-  z_stream& stream = inflater_->stream;
-  const std::int64_t left = file_bytes() - read_to_;
-  if (left == 0) {
-    if (inflater_->in_member) {
+    if (no_input && inflater_->in_member && end_ == before) {
       return bad(fmt::format(
           "is truncated: its gzip data goes on after the file's end at byte "
           "{}",
           file_bytes()));
     }
-    ended_ = true;
-    return {};
   }
+  return {};
+}
+
+// Reads on where all input is used up and there is more.
+Status ByteReader::refill_input() {
+  z_stream& stream = inflater_->stream;
+  const std::int64_t left = file_bytes() - read_to_;
+  if (stream.avail_in > 0 || left == 0) return {};
   const auto part = inflater_->input.first(
       static_cast<std::size_t>(std::min(left, kGzipInputBytes)));
   PLIMSOLL_RETURN_IF_ERROR(file_.read_at(read_to_, part));
