@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/result.h"
 
 namespace plimsoll::data {
 
@@ -45,6 +46,9 @@ struct Extents {
   friend bool operator==(const Extents&, const Extents&) = default;
 };
 
+// Errors begin with `name`.
+Result<Extents> extents_of(const std::string& name,
+                           const std::vector<std::int64_t>& sizes);
 std::string to_string(const Extents& extents);  // "[224, ?, 3]"
 
 // One field of every element of a set.
@@ -57,6 +61,8 @@ struct FieldSpec {
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
 using ElementSpec = std::vector<FieldSpec>;  // at most kMostFields
+
+std::string to_string(const ElementSpec& spec);  // "x f32 [3], y i32 []"
 
 // A field of fixed shape.
 FieldSpec fixed_field(std::string name, DType dtype, const Extents& shape);

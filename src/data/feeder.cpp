@@ -4,257 +4,235 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
+#include <chrono>
+#include <deque>
+#include <limits>
 #include <optional>
-#include <thread>
 #include <utility>
-#include <vector>
 
-#include "data/permutation.h"
 #include "data/reader_thread.h"
+#include "data/slot_filler.h"
+#include "data/slot_ring.h"
 
 namespace plimsoll::data {
 namespace {
 
-enum SlotState : std::uint32_t { kFree, kReady, kFailed, kTaken };
+using Clock = std::chrono::steady_clock;
 
-// Its state says whose the slot is: the reader's while free, the consumer's
-// otherwise. Lines of their own, or the two would slow each other.
-struct alignas(64) Slot {
-  std::atomic<std::uint32_t> state{kFree};
-  Batch batch;
-};
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-#endif
+std::int64_t nanoseconds_since(Clock::time_point start) {
+  return (Clock::now() - start).count();
 }
 
-// About 10 microseconds: going to sleep and being woken costs as much. On one
-// processor nobody else could make progress meanwhile.
-int spins() { return std::thread::hardware_concurrency() > 1 ? 256 : 0; }
+Error stopped() {
+  return {ErrorCode::cancelled, "the feeder has been stopped"};
+}
+
+// What a slot holds beside its bytes. Belongs to the reader that fills it,
+// then to the consumer.
+struct Content {
+  Element element;
+  std::int64_t examples = 0;
+  State stream;  // behind the batch
+  std::optional<Error> error;
+};
+
+struct alignas(64) Reader {
+  ReaderThread thread;
+  std::atomic<std::int64_t> filling_ns{0};
+  std::atomic<std::int64_t> full_ns{0};
+};
 
 }  // namespace
 
 struct BatchFeeder::Impl {
-  Impl(const Source& from, const FeederOptions& how, const FeederLayout& where,
-       std::byte* at)
-      : source(from),
+  Impl(const Input& from, const FeederOptions& how, const FeederLayout& where,
+       std::byte* memory)
+      : input(from),
         options(how),
         layout(where),
-        memory(at),
-        slots(static_cast<std::size_t>(where.slots)) {}
+        filler(input, options, layout, memory),
+        ring(std::max(1, where.slots)),
+        contents(static_cast<std::size_t>(std::max(1, where.slots))),
+        readers(static_cast<std::size_t>(where.readers)),
+        active(std::max(1, where.readers)) {}
 
-  Slot& slot_of(std::uint64_t sequence) {
-    return slots[sequence % slots.size()];
+  bool has_readers() const { return !readers.empty(); }
+  std::int64_t epoch_end() const;
+  std::int64_t first_of(std::uint64_t sequence) const {
+    return start.first + static_cast<std::int64_t>(sequence) * options.batch;
   }
-  Status fill(std::uint64_t sequence, std::int64_t position);
-  Status read(const Batch& batch, void* features, void* labels);
-  Status check_classes(const Batch& batch) const;
-  std::int64_t number_of(std::int64_t position) const {
-    return order ? (*order)(position) : position;
-  }
-  void run_epoch();
-  bool wait_until_free(Slot& slot);
-  void read_epochs();
-  void wake_reader() noexcept;
+  void fill(int reader, std::uint64_t sequence);
+  void fill_content(int reader, std::uint64_t sequence, Content& content);
+  void read_epoch(int reader);
+  void read_epochs(int reader);
   void cancel_epoch() noexcept;
-  Batch borrow(std::int64_t position, std::int64_t count) const;
+  Status start_stream();
   Result<Batch> take();
 
-  const Source& source;
+  const Input& input;
   const FeederOptions options;
   const FeederLayout layout;
-  std::byte* const memory;
-  std::vector<Slot> slots;
-  ReaderThread thread;
-  const int spin_limit = spins();
+  const SlotFiller filler;
+  SlotRing ring;
+  std::vector<Content> contents;  // by slot
+  std::deque<Reader> readers;
+  std::atomic<int> active;
 
-  // Set while no epoch runs; read by both.
-  std::optional<Permutation> order;
-  std::int64_t epoch_first = 0;
-  std::optional<Error> error;  // belongs to the failed slot
+  // Set while no epoch runs; read by all.
+  Position start;
+  std::int64_t end = 0;
 
   // The consumer's own.
-  std::int64_t next_position = 0;
+  Position now;
   std::uint64_t taken = 0;
-  std::uint64_t released = 0;
-  bool started = false;
+  bool over = true;
+  std::int64_t starved_ns = 0;
+  std::int64_t batches = 0;
 
-  alignas(64) std::atomic<std::uint64_t> filled{0};
-  alignas(64) std::atomic<std::uint32_t> asleep{0};  // the reader waits
+  alignas(64) std::atomic<std::uint64_t> tickets{0};
   alignas(64) std::atomic<std::uint32_t> orders{0};  // epochs asked for
-  std::atomic<std::uint32_t> busy{0};                // an epoch is being read
-  std::atomic<bool> cancel{false};
+  std::atomic<std::uint32_t> busy{0};                // readers in an epoch
   std::atomic<bool> quit{false};
 };
 
-Batch BatchFeeder::Impl::borrow(std::int64_t position,
-                                std::int64_t count) const {
-  Batch batch;
-  batch.examples = count;
-  batch.first = position;
-  if (layout.borrow_features) {
-    batch.features = source.borrow_features(position, options.features_as);
-  }
-  if (layout.borrow_labels) {
-    batch.labels = source.borrow_labels(position, options.labels_as);
-  }
-  return batch;
+std::int64_t BatchFeeder::Impl::epoch_end() const {
+  if (!input.set) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t size = input.set->size();
+  if (options.remainder) return size;
+  return start.first + (size - start.first) / options.batch * options.batch;
 }
 
-Status BatchFeeder::Impl::fill(std::uint64_t sequence, std::int64_t position) {
-  const auto index = static_cast<std::int64_t>(sequence % slots.size());
-  const std::int64_t count =
-      std::min(options.batch, source.examples() - position);
-  auto* const numbers =
-      reinterpret_cast<std::int64_t*>(memory + layout.indices_offset);
-  for (std::int64_t i = 0; i < count; ++i) {
-    numbers[i] = number_of(position + i);
+void BatchFeeder::Impl::fill_content(int reader, std::uint64_t sequence,
+                                     Content& content) {
+  const std::int64_t first = first_of(sequence);
+  content.error.reset();
+  content.examples = std::min(options.batch, end - first);
+  const int slot = ring.slot_of(sequence);
+  filler.describe(slot, first, content.examples, content.element);
+  if (input.set) {
+    auto status = filler.fill_from_set(reader, start.epoch, first,
+                                       content.examples, content.element);
+    if (!status) content.error = std::move(status).error();
+    return;
   }
-  std::byte* const start = memory + index * layout.slot_bytes;
-  Batch batch = borrow(position, count);
-  batch.slot = static_cast<int>(index);
-  void* features = nullptr;
-  void* labels = nullptr;
-  if (!layout.borrow_features) {
-    batch.features = features = start + layout.features_offset;
+  auto count = filler.fill_from_stream(content.element);
+  if (!count) {
+    content.error = std::move(count).error();
+    return;
   }
-  if (!layout.borrow_labels) {
-    batch.labels = labels = start + layout.labels_offset;
-  }
-  slot_of(sequence).batch = batch;
-  PLIMSOLL_RETURN_IF_ERROR(read(batch, features, labels));
-  return check_classes(batch);
-}
-
-Status BatchFeeder::Impl::read(const Batch& batch, void* features,
-                               void* labels) {
-  const auto* const numbers =
-      reinterpret_cast<const std::int64_t*>(memory + layout.indices_offset);
-  try {
-    return source.read({numbers, static_cast<std::size_t>(batch.examples)},
-                       options.features_as, features, options.labels_as, labels,
-                       {memory + layout.scratch_offset,
-                        static_cast<std::size_t>(layout.scratch_bytes)});
-  } catch (const std::exception& thrown) {  // a source of the user's own
-    return Error{ErrorCode::internal,
-                 fmt::format("{}: {}", source.describe(), thrown.what())};
-  }
-}
-
-// A class that the model has no output for would train to NaN.
-Status BatchFeeder::Impl::check_classes(const Batch& batch) const {
-  if (options.classes == 0 || options.labels_as != DType::i32) return {};
-  const auto* const labels = static_cast<const std::int32_t*>(batch.labels);
-  const std::int64_t width = source.labels().elements();
-  const auto classes = static_cast<std::uint64_t>(options.classes);
-  for (std::int64_t i = 0; i < batch.examples * width; ++i) {
-    const std::int64_t label = labels[i];
-    if (static_cast<std::uint64_t>(label) < classes) continue;
-    return Error{
-        ErrorCode::io,
-        fmt::format("{}: example {} has class {}, but the model has {} classes,"
-                    " from 0 to {}",
-                    source.describe(), number_of(batch.first + i / width),
-                    label, classes, classes - 1)};
-  }
-  return {};
-}
-
-bool BatchFeeder::Impl::wait_until_free(Slot& slot) {
-  for (int i = 0; i < spin_limit; ++i) {
-    if (cancel.load(std::memory_order_relaxed)) return false;
-    if (slot.state.load(std::memory_order_acquire) == kFree) return true;
-    pause_briefly();
-  }
-  for (;;) {
-    // In this order on both sides (say, then look), one of the two sees the
-    // other: no wake-up is lost.
-    asleep.store(1);
-    const bool stop = cancel.load();
-    if (stop || slot.state.load() == kFree) {
-      asleep.store(0);
-      return !stop;
+  content.examples = *count;
+  if (*count < options.batch) {
+    if (!options.remainder || input.size() == kUnknownCount) {
+      content.examples = 0;
     }
-    asleep.wait(1);
+    filler.describe(slot, first, content.examples, content.element);
+  }
+  auto status = filler.check_classes(start.epoch, first, content.examples,
+                                     content.element);
+  if (!status) content.error = std::move(status).error();
+  content.stream.clear();
+  input.stream->save(content.stream);
+}
+
+void BatchFeeder::Impl::fill(int reader, std::uint64_t sequence) {
+  Content& content = contents[static_cast<std::size_t>(ring.slot_of(sequence))];
+  fill_content(reader, sequence, content);
+  ring.publish(sequence, content.error ? SlotRing::Filled::failed
+                                       : SlotRing::Filled::ready);
+}
+
+void BatchFeeder::Impl::read_epoch(int number) {
+  Reader& self = readers[static_cast<std::size_t>(number)];
+  for (;;) {
+    while (number >= active.load(std::memory_order_relaxed)) {
+      if (!ring.wait_for_change()) return;
+    }
+    const std::uint64_t sequence = tickets.fetch_add(1);
+    if (first_of(sequence) >= end) return;
+    const auto before = Clock::now();
+    if (!ring.wait_until_free(sequence)) return;
+    const auto filling = Clock::now();
+    fill(number, sequence);
+    self.full_ns.fetch_add((filling - before).count(),
+                           std::memory_order_relaxed);
+    self.filling_ns.fetch_add(nanoseconds_since(filling),
+                              std::memory_order_relaxed);
+    // A stream's end, or an error, ends the epoch.
+    const Content& content =
+        contents[static_cast<std::size_t>(ring.slot_of(sequence))];
+    if (!input.set && (content.error || content.examples < options.batch)) {
+      return;
+    }
   }
 }
 
-void BatchFeeder::Impl::wake_reader() noexcept {
-  asleep.store(0);
-  asleep.notify_one();
-}
-
-void BatchFeeder::Impl::run_epoch() {
-  std::int64_t position = epoch_first;
-  for (std::uint64_t sequence = 0; position < source.examples(); ++sequence) {
-    Slot& slot = slot_of(sequence);
-    if (!wait_until_free(slot)) return;
-    auto status = fill(sequence, position);
-    position += options.batch;
-    if (!status) error = std::move(status).error();
-    filled.store(sequence + 1, std::memory_order_relaxed);
-    slot.state.store(status ? kReady : kFailed);
-    slot.state.notify_one();
-    if (!status) return;
-  }
-}
-
-void BatchFeeder::Impl::read_epochs() {
+void BatchFeeder::Impl::read_epochs(int number) {
   std::uint32_t seen = 0;
   for (;;) {
     orders.wait(seen);
     seen = orders.load();
     if (quit.load()) return;
-    run_epoch();
-    busy.store(0);
-    busy.notify_one();
+    read_epoch(number);
+    if (busy.fetch_sub(1) == 1) busy.notify_all();
   }
 }
 
 void BatchFeeder::Impl::cancel_epoch() noexcept {
-  if (!thread.running()) return;
-  cancel.store(true);
-  if (asleep.load() != 0) wake_reader();
-  busy.wait(1);
+  if (!has_readers()) return;
+  ring.cancel();
+  for (std::uint32_t left = busy.load(); left != 0; left = busy.load()) {
+    busy.wait(left);
+  }
+}
+
+// A stream goes on where its state says, or counts the elements again.
+Status BatchFeeder::Impl::start_stream() {
+  if (!start.stream.numbers().empty()) {
+    StateReader state(start.stream.numbers());
+    PLIMSOLL_RETURN_IF_ERROR(input.stream->restore(start.epoch, state));
+    if (state.at_end()) return {};
+    return Error{ErrorCode::bad_input,
+                 "the saved position has too many numbers: it belongs to "
+                 "another pipeline"};
+  }
+  PLIMSOLL_RETURN_IF_ERROR(input.stream->start(start.epoch));
+  Element element;
+  for (std::int64_t i = 0; i < start.first; ++i) {
+    PLIMSOLL_ASSIGN(const bool more, input.stream->next(element));
+    if (!more) break;
+  }
+  return {};
 }
 
 Result<Batch> BatchFeeder::Impl::take() {
-  Slot& slot = slot_of(taken);
-  std::uint32_t state = slot.state.load(std::memory_order_acquire);
-  if (state == kTaken) {
+  if (ring.is_held(taken)) {
     return Error{ErrorCode::internal,
                  fmt::format("batch slot {} is asked for before it was "
                              "released: the ring has {} slots",
-                             slot.batch.slot, slots.size())};
+                             ring.slot_of(taken), ring.size())};
   }
-  if (!thread.running()) {
-    auto status = fill(taken, next_position);
-    if (!status) error = std::move(status).error();
-    state = status ? kReady : kFailed;
-  } else if (state == kFree) {
-    if (asleep.load() != 0) wake_reader();
-    for (int i = 0; state == kFree && i < spin_limit; ++i) {
-      pause_briefly();
-      state = slot.state.load(std::memory_order_acquire);
-    }
-    while (state == kFree) {
-      slot.state.wait(kFree);
-      state = slot.state.load(std::memory_order_acquire);
-    }
+  if (!has_readers()) {
+    fill(0, taken);
+  } else if (ring.is_free(taken)) {
+    const auto before = Clock::now();
+    ring.wait_until_filled(taken);
+    starved_ns += nanoseconds_since(before);
   }
-  if (state == kFailed) {
-    next_position = source.examples();
-    return *std::exchange(error, std::nullopt);
+  Content& content = contents[static_cast<std::size_t>(ring.slot_of(taken))];
+  if (ring.wait_until_filled(taken) == SlotRing::Filled::failed) {
+    over = true;
+    return *std::exchange(content.error, std::nullopt);
   }
+  if (content.examples == 0) {
+    over = true;
+    return Batch{};
+  }
+  ring.hold(taken);
+  Batch batch{ring.slot_of(taken), &content.element, content.examples,
+              now.first};
+  now.stream = content.stream;
   ++taken;
-  next_position += slot.batch.examples;
-  slot.state.store(kTaken, std::memory_order_relaxed);
-  return slot.batch;
+  return batch;
 }
 
 BatchFeeder::BatchFeeder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -262,14 +240,10 @@ BatchFeeder::BatchFeeder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 BatchFeeder::~BatchFeeder() { stop(); }
 
 Result<std::unique_ptr<BatchFeeder>> BatchFeeder::create(
-    const Source& source, const FeederOptions& options,
+    const Input& input, const FeederOptions& options,
     const FeederLayout& layout, std::span<std::byte> memory) {
-  if (options.batch < 1) {
-    return Error{ErrorCode::bad_input,
-                 fmt::format("a batch of {} examples: at least 1 is needed",
-                             options.batch)};
-  }
-  if (layout != feeder_layout(source, options) ||
+  PLIMSOLL_ASSIGN(const FeederLayout right, feeder_layout(input, options));
+  if (layout != right ||
       static_cast<std::int64_t>(memory.size()) < layout.total_bytes ||
       reinterpret_cast<std::uintptr_t>(memory.data()) % 64 != 0) {
     return Error{ErrorCode::internal,
@@ -278,91 +252,121 @@ Result<std::unique_ptr<BatchFeeder>> BatchFeeder::create(
                              memory.size(), layout.total_bytes)};
   }
   std::unique_ptr<BatchFeeder> feeder(new BatchFeeder(
-      std::make_unique<Impl>(source, options, layout, memory.data())));
-  if (options.prefetch && !layout.borrows_all()) {
-    const auto body = [](void* impl) -> void* {
-      static_cast<Impl*>(impl)->read_epochs();
+      std::make_unique<Impl>(input, options, layout, memory.data())));
+  if (input.stream) {
+    Placer placer(memory.data() + layout.stream_offset);
+    input.stream->place(placer);
+  }
+  struct Context {
+    Impl* impl;
+    int number;
+  };
+  for (int i = 0; i < layout.readers; ++i) {
+    const auto body = [](void* given) -> void* {
+      const std::unique_ptr<Context> context(static_cast<Context*>(given));
+      context->impl->read_epochs(context->number);
       return nullptr;
     };
-    PLIMSOLL_RETURN_IF_ERROR(
-        feeder->impl_->thread.start(body, feeder->impl_.get()));
+    auto context = std::make_unique<Context>(feeder->impl_.get(), i);
+    auto& reader = feeder->impl_->readers[static_cast<std::size_t>(i)];
+    PLIMSOLL_RETURN_IF_ERROR(reader.thread.start(body, context.get()));
+    static_cast<void>(context.release());
   }
   return feeder;
 }
 
-Status BatchFeeder::start_epoch(std::int64_t epoch, std::int64_t first) {
+Status BatchFeeder::start(const Position& position) {
   Impl& impl = *impl_;
-  if (first < 0 || first > impl.source.examples()) {
+  const std::int64_t size = impl.input.size();
+  if (position.first < 0 || (size >= 0 && position.first > size)) {
     return Error{ErrorCode::bad_input,
                  fmt::format("position {} is outside an epoch of {} examples",
-                             first, impl.source.examples())};
+                             position.first, size)};
   }
   if (impl.quit.load()) {
-    return Error{ErrorCode::cancelled, "the feeder has been stopped"};
+    return stopped();
   }
   impl.cancel_epoch();
-  for (Slot& slot : impl.slots) slot.state.store(kFree);
-  impl.filled.store(0);
-  impl.taken = impl.released = 0;
-  impl.error.reset();
-  impl.epoch_first = impl.next_position = first;
-  impl.started = true;
-  if (impl.options.shuffle) {
-    impl.order.emplace(impl.source.examples(), impl.options.seed,
-                       static_cast<std::uint64_t>(epoch));
-  }
-  if (impl.thread.running()) {
-    impl.cancel.store(false);
-    impl.busy.store(1);
+  impl.ring.reset();
+  impl.tickets.store(0);
+  impl.taken = 0;
+  impl.start = impl.now = position;
+  impl.end = impl.epoch_end();
+  impl.over = false;
+  if (impl.input.stream) PLIMSOLL_RETURN_IF_ERROR(impl.start_stream());
+  if (impl.has_readers()) {
+    impl.busy.store(static_cast<std::uint32_t>(impl.readers.size()));
     impl.orders.fetch_add(1);
-    impl.orders.notify_one();
+    impl.orders.notify_all();
   }
   return {};
 }
 
 Result<Batch> BatchFeeder::next() {
   Impl& impl = *impl_;
-  if (!impl.started) {
+  if (impl.quit.load(std::memory_order_relaxed)) return stopped();
+  if (impl.over) {
+    if (impl.end > 0) return Batch{};
     return Error{ErrorCode::internal, "no epoch of the feeder is running"};
   }
-  const std::int64_t left = impl.source.examples() - impl.next_position;
-  if (left == 0) return Batch{};
-  if (!impl.layout.borrows_all()) return impl.take();
-  const Batch batch =
-      impl.borrow(impl.next_position, std::min(left, impl.options.batch));
-  PLIMSOLL_RETURN_IF_ERROR(impl.check_classes(batch));
-  impl.next_position += batch.examples;
+  if (impl.now.first >= impl.end) return Batch{};
+  if (!impl.layout.borrows_all()) {
+    PLIMSOLL_ASSIGN(const Batch batch, impl.take());
+    impl.now.first += batch.examples;
+    impl.batches += batch.examples > 0;
+    return batch;
+  }
+  const std::int64_t count =
+      std::min(impl.end - impl.now.first, impl.options.batch);
+  Element& element = impl.contents[0].element;
+  impl.filler.describe(0, impl.now.first, count, element);
+  auto checked =
+      impl.filler.check_classes(impl.now.epoch, impl.now.first, count, element);
+  if (!checked) {
+    impl.over = true;
+    return std::move(checked).error();
+  }
+  const Batch batch{-1, &element, count, impl.now.first};
+  impl.now.first += count;
+  ++impl.batches;
   return batch;
 }
 
 void BatchFeeder::release(int slot) noexcept {
-  Impl& impl = *impl_;
-  if (slot < 0 || slot >= impl.layout.slots) return;
-  auto& state = impl.slots[static_cast<std::size_t>(slot)].state;
-  if (state.load(std::memory_order_relaxed) != kTaken) return;
-  ++impl.released;
-  state.store(kFree);
-  // Waking is a system call: a sleeping reader gets half a ring of work, or is
-  // woken by take() when nothing is left.
-  const std::uint64_t full =
-      impl.filled.load(std::memory_order_relaxed) - impl.released;
-  if (full <= impl.slots.size() / 2 && impl.asleep.load() != 0) {
-    impl.wake_reader();
+  if (slot < 0 || slot >= impl_->layout.slots) return;
+  impl_->ring.release(slot);
+}
+
+const Position& BatchFeeder::position() const { return impl_->now; }
+
+void BatchFeeder::set_active_readers(int count) noexcept {
+  const int most = std::max(1, static_cast<int>(impl_->readers.size()));
+  impl_->active.store(std::clamp(count, 1, most));
+  impl_->ring.wake_readers();
+}
+
+FeederTimes BatchFeeder::times() const {
+  constexpr double kNanosecond = 1e-9;
+  FeederTimes times;
+  for (const Reader& reader : impl_->readers) {
+    times.filling +=
+        kNanosecond * static_cast<double>(reader.filling_ns.load());
+    times.full += kNanosecond * static_cast<double>(reader.full_ns.load());
   }
+  times.starved = kNanosecond * static_cast<double>(impl_->starved_ns);
+  times.batches = impl_->batches;
+  return times;
 }
 
 void BatchFeeder::stop() noexcept {
   Impl& impl = *impl_;
-  impl.started = false;
-  if (!impl.thread.running()) {
-    impl.quit.store(true);
-    return;
-  }
+  if (impl.quit.load()) return;
+  // First, or a reader that has not begun its epoch yet would never end it.
   impl.cancel_epoch();
   impl.quit.store(true);
   impl.orders.fetch_add(1);
-  impl.orders.notify_one();
-  impl.thread.join();
+  impl.orders.notify_all();
+  for (Reader& reader : impl.readers) reader.thread.join();
 }
 
 }  // namespace plimsoll::data

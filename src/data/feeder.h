@@ -1,4 +1,4 @@
-// Turns a source into the batches of an epoch, gathered into a ring of slots
+// Turns an input into the batches of an epoch, gathered into a ring of slots
 // in memory that the caller planned. Nothing is allocated after create().
 #pragma once
 
@@ -6,77 +6,110 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/result.h"
-#include "data/source.h"
+#include "data/input.h"
 
 namespace plimsoll::data {
 
 struct FeederOptions {
   std::int64_t batch = 32;
-  DType features_as = DType::f32;
-  DType labels_as = DType::f32;
-  bool shuffle = false;
-  std::uint64_t seed = 1;  // of the shuffle
-  // Labels of i32 must lie below this; 0: they may be anything.
+  // The last, partial batch is given too. Where nobody has counted a stream's
+  // elements, its size would be a surprise: then it is left out.
+  bool remainder = true;
+  std::vector<DType> as;  // by field; empty: as they are
+  // Labels of i32 in this field must lie below `classes`; -1: no check.
+  int class_field = -1;
   std::int64_t classes = 0;
   // Batches the ring holds, the consumer's own included.
   int slots = 1;
-  // A reader thread fills free slots ahead; otherwise next() fills one.
-  bool prefetch = false;
+  // Threads that fill free slots ahead; 0: next() fills one. A stream is
+  // pulled by one.
+  int readers = 0;
 };
 
 // Where everything lies in the memory handed to create(): plain values, so
 // that a plan can count the bytes before the feeder exists.
 struct FeederLayout {
   int slots = 0;
-  bool borrow_features = false;  // handed out from the source, without a copy
-  bool borrow_labels = false;
-  std::int64_t features_offset = 0;  // within a slot, bytes
-  std::int64_t labels_offset = 0;
+  int readers = 0;
+  std::vector<bool> borrowed;  // by field: handed out without a copy
+  std::vector<std::int64_t> field_offsets;  // within a slot, bytes
   std::int64_t slot_bytes = 0;
-  std::int64_t indices_offset = 0;  // after the slots
-  std::int64_t scratch_offset = 0;
-  std::int64_t scratch_bytes = 0;
+  std::int64_t readers_offset = 0;  // after the slots
+  std::int64_t numbers_bytes = 0;   // of each reader, first
+  std::int64_t cast_bytes = 0;      // then rows to be cast
+  std::int64_t cast_rows = 0;
+  std::int64_t scratch_bytes = 0;  // then the set's own
+  std::int64_t stream_offset = 0;
+  std::int64_t stream_bytes = 0;
   std::int64_t total_bytes = 0;
 
-  // Nothing is copied: no slots, no reader thread.
-  bool borrows_all() const { return borrow_features && borrow_labels; }
+  // Nothing is copied: no slots, no threads.
+  bool borrows_all() const { return slots == 0; }
+  std::int64_t reader_bytes() const {
+    return numbers_bytes + cast_bytes + scratch_bytes;
+  }
   friend bool operator==(const FeederLayout&, const FeederLayout&) = default;
 };
 
-FeederLayout feeder_layout(const Source& source, const FeederOptions& options);
+Result<FeederLayout> feeder_layout(const Input& input,
+                                   const FeederOptions& options);
+
+// From where the same batches follow.
+struct Position {
+  std::int64_t epoch = 0;
+  std::int64_t first = 0;  // elements of the epoch that are gone
+  State stream;            // a stream's own; empty: it counts `first` again
+};
 
 struct Batch {
   int slot = -1;  // to be released; -1: borrowed, nothing to release
-  const void* features = nullptr;
-  const void* labels = nullptr;
+  const Element* element = nullptr;  // its fields, stacked
   std::int64_t examples = 0;  // the last may be partial; 0: the epoch is over
   std::int64_t first = 0;     // position in the epoch's order
+
+  const void* field(int number) const {
+    return element->values[static_cast<std::size_t>(number)].data;
+  }
+};
+
+// What the feeder has seen of time since create(), in seconds.
+struct FeederTimes {
+  double filling = 0;  // readers, making batches
+  double full = 0;     // readers, waiting for a free slot
+  double starved = 0;  // the consumer, waiting for a batch
+  std::int64_t batches = 0;
 };
 
 class BatchFeeder {
  public:
-  // `source` and `memory` (of layout.total_bytes, aligned to 64) must outlive
-  // the feeder. A reader thread starts here, so that it counts as runtime.
+  // `input` and `memory` (of layout.total_bytes, aligned to 64) must outlive
+  // the feeder. Readers start here, so that they count as runtime.
   static Result<std::unique_ptr<BatchFeeder>> create(
-      const Source& source, const FeederOptions& options,
+      const Input& input, const FeederOptions& options,
       const FeederLayout& layout, std::span<std::byte> memory);
   ~BatchFeeder();
   BatchFeeder(const BatchFeeder&) = delete;
   BatchFeeder& operator=(const BatchFeeder&) = delete;
 
-  // Abandons the running epoch, if any, with all its batches. `first` is a
-  // position in the epoch's order: resuming needs no more than these two.
-  Status start_epoch(std::int64_t epoch, std::int64_t first = 0);
+  // Abandons the running epoch, if any, with all its batches.
+  Status start(const Position& position);
 
-  // The next batch, waiting for it if need be. A source's error comes once,
+  // The next batch, waiting for it if need be. An input's error comes once,
   // in the place of the batch it spoiled, and ends the epoch.
   Result<Batch> next();
   void release(int slot) noexcept;
+  // Behind the last batch that next() gave.
+  const Position& position() const;
 
-  // Ends the reader thread; start_epoch() fails afterwards.
+  // How many of the readers fill slots; at least 1.
+  void set_active_readers(int count) noexcept;
+  FeederTimes times() const;
+
+  // Ends the readers; start() fails afterwards.
   void stop() noexcept;
 
  private:

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/units.h"
@@ -7,38 +9,86 @@ namespace plimsoll::data {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
+// Rows that wait to be cast: long enough to make calls cheap, short enough to
+// stay in the second-level cache.
+constexpr std::int64_t kCastBytes = 128 * kKiB;
 
 std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
 
+DType cast_of(const FeederOptions& options, const ElementSpec& spec,
+              std::size_t field) {
+  return options.as.empty() ? spec[field].dtype : options.as[field];
+}
+
+Status check(const Input& input, const FeederOptions& options) {
+  const ElementSpec& spec = input.spec();
+  if (options.batch < 1) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("a batch of {} examples: at least 1 is needed",
+                             options.batch)};
+  }
+  if (!options.as.empty() && options.as.size() != spec.size()) {
+    return Error{
+        ErrorCode::internal,
+        fmt::format("{} types for {} fields", options.as.size(), spec.size())};
+  }
+  for (const FieldSpec& field : spec) {
+    if (field.shape.is_fixed() && field.shape.rank < kMostRank) continue;
+    return Error{
+        ErrorCode::bad_input,
+        fmt::format("{}: field `{}` has shape {}, which cannot be stacked to a "
+                    "batch: bring all elements to one shape first (resize, "
+                    "crop, padded_batch)",
+                    input.description, field.name, to_string(field.shape))};
+  }
+  return {};
+}
+
 }  // namespace
 
-FeederLayout feeder_layout(const Source& source, const FeederOptions& options) {
+Result<FeederLayout> feeder_layout(const Input& input,
+                                   const FeederOptions& options) {
+  PLIMSOLL_RETURN_IF_ERROR(check(input, options));
+  const ElementSpec& spec = input.spec();
   FeederLayout layout;
-  // Shuffled rows do not lie one after another: they have to be gathered.
-  if (!options.shuffle) {
-    layout.borrow_features =
-        source.borrow_features(0, options.features_as) != nullptr;
-    layout.borrow_labels =
-        source.borrow_labels(0, options.labels_as) != nullptr;
+  std::int64_t cast_row_bytes = 0;
+  bool all = true;
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    const DType as = cast_of(options, spec, i);
+    const bool borrow = input.set && as == spec[i].dtype &&
+                        input.set->borrow(static_cast<int>(i), 0) != nullptr;
+    layout.borrowed.push_back(borrow);
+    layout.field_offsets.push_back(layout.slot_bytes);
+    all = all && borrow;
+    if (!borrow) {
+      layout.slot_bytes +=
+          aligned(options.batch * spec[i].shape.elements() * size_of(as));
+    }
+    if (as != spec[i].dtype) cast_row_bytes += aligned(spec[i].most_bytes);
   }
-  if (layout.borrows_all()) return layout;
+  if (all) return layout;
 
-  const auto field = [&](const FieldType& type, DType as, bool borrow) {
-    return borrow ? 0 : aligned(options.batch * type.elements() * size_of(as));
-  };
   layout.slots = std::max(1, options.slots);
-  layout.labels_offset =
-      field(source.features(), options.features_as, layout.borrow_features);
-  layout.slot_bytes =
-      layout.labels_offset +
-      field(source.labels(), options.labels_as, layout.borrow_labels);
-  layout.indices_offset = layout.slots * layout.slot_bytes;
-  layout.scratch_offset =
-      layout.indices_offset +
-      aligned(options.batch * static_cast<std::int64_t>(sizeof(std::int64_t)));
-  layout.scratch_bytes =
-      source.scratch_bytes(options.features_as, options.labels_as);
-  layout.total_bytes = layout.scratch_offset + aligned(layout.scratch_bytes);
+  layout.readers = input.stream ? std::min(options.readers, 1)
+                                : std::max(0, options.readers);
+  layout.readers_offset = layout.slots * layout.slot_bytes;
+  if (input.stream) {
+    Placer counted;
+    input.stream->place(counted);
+    layout.stream_bytes = counted.bytes();
+  } else {
+    layout.numbers_bytes = aligned(
+        options.batch * static_cast<std::int64_t>(sizeof(std::int64_t)));
+    if (cast_row_bytes > 0) {
+      layout.cast_rows = std::clamp<std::int64_t>(kCastBytes / cast_row_bytes,
+                                                  1, options.batch);
+      layout.cast_bytes = layout.cast_rows * cast_row_bytes;
+    }
+    layout.scratch_bytes = aligned(input.set->scratch_bytes());
+  }
+  layout.stream_offset = layout.readers_offset +
+                         std::max(1, layout.readers) * layout.reader_bytes();
+  layout.total_bytes = layout.stream_offset + layout.stream_bytes;
   return layout;
 }
 

@@ -35,10 +35,16 @@ class Indexed {
                       const ReadContext& context) const = 0;
 
   // Many elements of fixed shapes: field i of each, one after another, from
-  // `rows[i]` on; a null skips the field.
+  // `rows[i]` on. A null skips a field that borrow() gives.
   virtual Status gather(std::span<const std::int64_t> numbers,
                         std::span<std::byte* const> rows,
                         const ReadContext& context) const = 0;
+
+  // What it holds of the heap, where that grows with the set: names of files.
+  virtual std::int64_t held_bytes() const { return 0; }
+
+  // Elements that lie together cost less to read together: large files.
+  virtual bool prefers_blocks() const { return false; }
 
   // Where field `i` lies one after another for all elements from `first` on,
   // to be used without a copy; null when it does not.
@@ -46,7 +52,11 @@ class Indexed {
     return nullptr;
   }
 
-  // "x.npy, offset 1234", or empty.
+  // Turns numbers of this set into those that the elements themselves carry,
+  // which are their source's own.
+  virtual void origins(std::span<std::int64_t> /*numbers*/,
+                       std::int64_t /*epoch*/) const {}
+  // "x.npy, offset 1234", or empty; by the number an element carries.
   virtual std::string whereabouts(std::int64_t number) const = 0;
   virtual std::string describe() const = 0;
 };

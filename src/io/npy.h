@@ -37,6 +37,8 @@ class NpyFile {
 
   // Fills `out` with the array's bytes from `offset` (within the data) on.
   Status read(std::int64_t offset, std::span<std::byte> out) const;
+  // Asks the system to forget the file's pages.
+  void drop_cache() const noexcept { file_.drop_cache(0, file_.size_bytes()); }
 
  private:
   NpyFile(InputFile file, NpyHeader header, std::int64_t data_offset);

@@ -220,7 +220,7 @@ Result<Calibration> run_calibration(int threads, int more_layers) {
   job.data.source.label_kind = LabelKind::classes;
   job.data.source.label_classes = 10;
   job.data.validation = job.data.source;
-  job.data.pipeline = {{"shuffle"}, {"batch"}, {"prefetch", 1}};
+  job.data.pipeline = data::default_pipeline();
   job.train.batch = 512;
   job.train.loss = "sparse_categorical_crossentropy";
   job.train.metrics = {"accuracy"};

@@ -1,8 +1,8 @@
 #include "train/dataset.h"
 
-#include "data/array_source.h"
-#include "data/npy_source.h"
-#include "data/random_source.h"
+#include "data/sets/array_set.h"
+#include "data/sets/npy_set.h"
+#include "data/sets/random_set.h"
 
 namespace plimsoll {
 namespace data {
@@ -68,47 +68,49 @@ Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
 }  // namespace data
 
 namespace train {
-namespace {
-
-Shape shape_of(const std::vector<std::int64_t>& extents) {
-  return Shape(std::vector<Dim>(extents.begin(), extents.end()));
-}
-
-}  // namespace
-
-Result<std::unique_ptr<data::Source>> open_dataset(const data::Dataset& set,
-                                                   std::int64_t seed) {
+Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed) {
   using Kind = data::Dataset::Kind;
   if (set.kind == Kind::npy) {
-    PLIMSOLL_ASSIGN(auto source,
-                    data::NpySource::open(set.features_path, set.labels_path));
-    return std::unique_ptr<data::Source>(std::move(source));
+    PLIMSOLL_ASSIGN(auto opened,
+                    data::NpySet::open({{"features", set.features_path},
+                                        {"labels", set.labels_path}}));
+    return source_over(std::move(opened));
   }
+  PLIMSOLL_ASSIGN(const auto features,
+                  data::extents_of("features", set.features));
+  PLIMSOLL_ASSIGN(const auto labels,
+                  data::extents_of("labels", set.label_shape));
   if (set.kind == Kind::arrays) {
     PLIMSOLL_ASSIGN(
-        auto source,
-        data::ArraySource::create(
-            set.examples,
-            {set.features_data, {DType::f32, shape_of(set.features)}},
-            {set.labels_data, {DType::f32, shape_of(set.label_shape)}}));
-    return std::unique_ptr<data::Source>(std::move(source));
+        auto opened,
+        data::ArraySet::create(
+            set.examples, {{data::fixed_field("features", DType::f32, features),
+                            set.features_data},
+                           {data::fixed_field("labels", DType::f32, labels),
+                            set.labels_data}}));
+    return source_over(std::move(opened));
   }
   data::RandomSpec spec;
   spec.examples = set.examples;
-  spec.features = shape_of(set.features);
+  spec.features = features;
   spec.labels = static_cast<data::RandomLabels>(set.labels);
-  spec.label_shape = shape_of(set.label_shape);
+  spec.label_shape = labels;
   spec.classes = set.classes;
   spec.seed = static_cast<std::uint64_t>(seed);
-  PLIMSOLL_ASSIGN(auto source, data::RandomSource::create(spec));
-  return std::unique_ptr<data::Source>(std::move(source));
+  PLIMSOLL_ASSIGN(auto opened, data::RandomSet::create(spec));
+  return source_over(std::move(opened));
 }
 
-std::vector<StageSpec> pipeline_of(const data::Dataset& set) {
-  std::vector<StageSpec> pipeline;
-  if (set.shuffled) pipeline.push_back({"shuffle", 0});
-  pipeline.push_back({"batch", 0});
-  if (set.prefetched > 0) pipeline.push_back({"prefetch", set.prefetched});
+std::vector<data::Recipe> pipeline_of(const data::Dataset& set) {
+  std::vector<data::Recipe> pipeline;
+  for (data::Recipe& stage : data::default_pipeline()) {
+    if (stage.name == "shuffle" && !set.shuffled) continue;
+    if (stage.name == "prefetch") {
+      if (set.prefetched == 0) continue;
+      stage.options["batches"] = set.prefetched;
+    }
+    pipeline.push_back(std::move(stage));
+  }
   return pipeline;
 }
 

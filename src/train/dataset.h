@@ -6,8 +6,7 @@
 
 namespace plimsoll::train {
 
-Result<std::unique_ptr<data::Source>> open_dataset(const data::Dataset& set,
-                                                   std::int64_t seed);
-std::vector<StageSpec> pipeline_of(const data::Dataset& set);
+Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed);
+std::vector<data::Recipe> pipeline_of(const data::Dataset& set);
 
 }  // namespace plimsoll::train

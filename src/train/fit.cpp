@@ -29,17 +29,14 @@ class FitLoop {
   FitLoop(const JobSpec& job, RunningJob& running, const JobData& data,
           Machine& machine, std::int64_t host_budget_bytes, History start,
           const FitHooks& hooks)
-      : job_(job),
-        running_(running),
-        data_(data),
-        machine_(machine),
-        hooks_(hooks) {
+      : job_(job), running_(running), machine_(machine), hooks_(hooks) {
     record_.history = std::move(start);
     progress_.epochs = job.train.epochs;
     progress_.host_budget_bytes = host_budget_bytes;
-    progress_.steps =
-        (data.source(Stage::train)->examples() + job.train.batch - 1) /
-        job.train.batch;
+    examples_ = data.input(Stage::train).examples();
+    progress_.steps = examples_ == data::kUnknownCount
+                          ? 0
+                          : (examples_ + job.train.batch - 1) / job.train.batch;
     for (const std::string& metric : job.train.metrics) {
       progress_.metrics.emplace_back(metric, 0.0);
       metric_states_.push_back(metric_sum(metric));
@@ -81,6 +78,7 @@ class FitLoop {
   // Leaves everything so that training can go on from here.
   Status stop() {
     record_.stopped = true;
+    record_.history.stream = running_.feeder(Stage::train)->position().stream;
     pause_clock();
     update_progress();
     sample_memory();
@@ -112,7 +110,7 @@ class FitLoop {
     progress_.validation_loss.reset();
     if (history.position == 0) running_.clear_metrics();
     PLIMSOLL_RETURN_IF_ERROR(
-        feeder.start_epoch(history.epoch, history.position));
+        feeder.start({history.epoch, history.position, history.stream}));
     while (!stop_requested()) {
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
@@ -160,11 +158,10 @@ class FitLoop {
         std::chrono::duration<double>(paused_before_ - timed_from_).count();
     progress_.examples_per_second =
         timed > 0 ? static_cast<double>(record_.timed_examples) / timed : 0;
-    const auto left =
-        static_cast<double>((job_.train.epochs - history.epoch) *
-                                data_.source(Stage::train)->examples() -
-                            history.position);
-    progress_.eta_seconds = progress_.examples_per_second > 0
+    const auto left = static_cast<double>(
+        (job_.train.epochs - history.epoch) * examples_ - history.position);
+    const bool known = examples_ != data::kUnknownCount;
+    progress_.eta_seconds = known && progress_.examples_per_second > 0
                                 ? left / progress_.examples_per_second
                                 : 0;
   }
@@ -204,6 +201,7 @@ class FitLoop {
     History& history = record_.history;
     ++history.epoch;
     history.position = 0;
+    history.stream.clear();
     sample_memory();
     ProcessMemory memory;
     if (memory_.read(memory)) {
@@ -251,17 +249,18 @@ class FitLoop {
   Result<bool> evaluate() {
     running_.clear_metrics();
     data::BatchFeeder& feeder = *running_.feeder(Stage::evaluate);
-    PLIMSOLL_RETURN_IF_ERROR(feeder.start_epoch(0, 0));
+    PLIMSOLL_RETURN_IF_ERROR(feeder.start({}));
+    std::int64_t examples = 0;
     while (true) {
       if (stop_requested()) return false;
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
       if (batch->examples == 0) break;
       PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::evaluate, *batch));
+      examples += batch->examples;
       feeder.release(batch->slot);
     }
-    const auto count =
-        static_cast<double>(data_.source(Stage::evaluate)->examples());
+    const auto count = static_cast<double>(std::max<std::int64_t>(examples, 1));
     progress_.validation_loss = running_.metric(kLossSum) / count;
     for (std::size_t i = 0; i < metric_states_.size(); ++i) {
       validation_[i] = running_.metric(metric_states_[i]) / count;
@@ -271,7 +270,6 @@ class FitLoop {
 
   const JobSpec& job_;
   RunningJob& running_;
-  const JobData& data_;
   Machine& machine_;
   const FitHooks& hooks_;
   FitRecord record_;
@@ -286,6 +284,7 @@ class FitLoop {
   Clock::time_point paused_before_;  // the last counted step
   Clock::time_point last_report_;
   bool first_step_done_ = false;
+  std::int64_t examples_ = 0;  // in an epoch, or data::kUnknownCount
   std::int64_t charges_at_first_ = 0;
 };
 

@@ -34,6 +34,9 @@ std::string to_json(const History& history) {
                          {"steps", history.steps},
                          {"loss_by_epoch", numbers(history.loss_by_epoch)},
                          {"rss_by_epoch", history.anonymous_bytes_by_epoch}};
+  if (!history.stream.numbers().empty()) {
+    json["stream"] = history.stream.numbers();
+  }
   json["metrics"] = nlohmann::json::object();
   for (const auto& [name, values] : history.metrics) {
     json["metrics"][name] = numbers(values);
@@ -48,13 +51,20 @@ Result<History> history_from_json(const std::string& text) {
     history.epoch = json.at("epoch").get<std::int64_t>();
     history.position = json.at("position").get<std::int64_t>();
     history.steps = json.at("steps").get<std::int64_t>();
+    if (json.contains("stream")) {
+      for (const auto& number : json.at("stream")) {
+        history.stream.push(number.get<std::int64_t>());
+      }
+    }
     history.loss_by_epoch = read_numbers(json.at("loss_by_epoch"));
     json.at("rss_by_epoch").get_to(history.anonymous_bytes_by_epoch);
     for (const auto& [name, values] : json.at("metrics").items()) {
       history.metrics[name] = read_numbers(values);
     }
-    if (history.epoch < 0 || history.position < 0 || history.steps < 0) {
-      return Error{ErrorCode::bad_input, "training position: below zero"};
+    if (!history.stream.fits() || history.epoch < 0 || history.position < 0 ||
+        history.steps < 0) {
+      return Error{ErrorCode::bad_input,
+                   "training position: below zero, or too long"};
     }
     return history;
   } catch (const nlohmann::json::exception& failure) {

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "data/state.h"
 
 namespace plimsoll::train {
 
 struct History {
   std::int64_t epoch = 0;     // finished epochs
   std::int64_t position = 0;  // examples of the running epoch already trained
+  data::State stream;         // where a stream stands in it; else empty
   std::int64_t steps = 0;
   std::vector<double> loss_by_epoch;
   std::map<std::string, std::vector<double>> metrics;  // by name, by epoch

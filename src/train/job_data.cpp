@@ -2,79 +2,145 @@
 
 #include <fmt/format.h>
 
-#include "data/array_source.h"
-#include "data/npy_source.h"
-#include "data/random_source.h"
+#include <algorithm>
+
+#include "data/sets/npy_set.h"
+#include "data/sets/random_set.h"
 
 namespace plimsoll::train {
 namespace {
 
-Shape shape_of(const std::vector<std::int64_t>& extents) {
-  return Shape(std::vector<Dim>(extents.begin(), extents.end()));
-}
-
-Result<std::unique_ptr<data::Source>> open_source(const SourceSpec& source,
-                                                  std::int64_t seed) {
+Result<data::Source> open_source(const SourceSpec& source, std::int64_t seed) {
   if (source.type == "random") {
     data::RandomSpec spec;
     spec.examples = source.examples;
-    spec.features = shape_of(source.features);
-    spec.label_shape = shape_of(source.label_shape);
+    PLIMSOLL_ASSIGN(spec.features,
+                    data::extents_of("features", source.features));
+    PLIMSOLL_ASSIGN(spec.label_shape,
+                    data::extents_of("labels", source.label_shape));
     spec.classes = source.label_classes;
     spec.seed = static_cast<std::uint64_t>(seed);
     spec.labels =
         source.label_kind == LabelKind::binary    ? data::RandomLabels::binary
         : source.label_kind == LabelKind::uniform ? data::RandomLabels::uniform
                                                   : data::RandomLabels::classes;
-    PLIMSOLL_ASSIGN(auto opened, data::RandomSource::create(spec));
-    return std::unique_ptr<data::Source>(std::move(opened));
+    PLIMSOLL_ASSIGN(auto opened, data::RandomSet::create(spec));
+    return source_over(std::move(opened));
   }
   if (source.type == "npy") {
-    PLIMSOLL_ASSIGN(auto opened, data::NpySource::open(source.features_path,
-                                                       source.labels_path));
-    return std::unique_ptr<data::Source>(std::move(opened));
+    PLIMSOLL_ASSIGN(auto opened,
+                    data::NpySet::open({{"features", source.features_path},
+                                        {"labels", source.labels_path}}));
+    return source_over(std::move(opened));
   }
+  return data::open_source(source.recipe, static_cast<std::uint64_t>(seed));
+}
+
+Status check_features(const JobInput& input, const ModelSpec& model) {
+  const Shape wanted(std::vector<Dim>(model.input.begin(), model.input.end()));
+  const Shape shape = shape_of(input.features_field().shape);
+  if (shape == wanted) return {};
   return Error{ErrorCode::bad_input,
-               fmt::format("data.source: unknown type `{}`: known are random "
-                           "and npy",
-                           source.type)};
+               fmt::format("{}: an example has shape {}, but model.input is {}",
+                           input.input.description, shape.to_string(),
+                           wanted.to_string())};
 }
 
-Status check_features(const data::Source& source, const ModelSpec& model) {
-  if (source.features().shape == shape_of(model.input)) return {};
-  return Error{
-      ErrorCode::bad_input,
-      fmt::format("{}: an example has shape {}, but model.input is "
-                  "{}",
-                  source.describe(), source.features().shape.to_string(),
-                  shape_of(model.input).to_string())};
+// Only a set of one shape can be held whole.
+Status check_holdable(const data::Source& source) {
+  bool fixed = source.set != nullptr;
+  if (fixed) {
+    for (const data::FieldSpec& field : source.set->spec()) {
+      fixed = fixed && field.shape.is_fixed();
+    }
+  }
+  if (fixed) return {};
+  return Error{ErrorCode::bad_input,
+               fmt::format("{}: data.residency `memory` needs a source that is "
+                           "read by number and whose examples have one size "
+                           "(npy, npz, random); use `stream`",
+                           source.description)};
 }
 
-Status check_labels(const data::Source& train, const data::Source& other) {
-  if (other.labels().shape == train.labels().shape) return {};
+Status check_labels(const JobInput& train, const JobInput& other) {
+  if (other.labels_field().shape == train.labels_field().shape) return {};
   return Error{
       ErrorCode::bad_input,
       fmt::format("{}: labels have shape {}, those of the training set {}",
-                  other.describe(), other.labels().shape.to_string(),
-                  train.labels().shape.to_string())};
+                  other.input.description,
+                  data::to_string(other.labels_field().shape),
+                  data::to_string(train.labels_field().shape))};
 }
 
 }  // namespace
 
-Result<JobData> open_data(const JobSpec& job) {
+Shape shape_of(const data::Extents& extents) {
+  std::vector<Dim> dims;
+  for (int i = 0; i < extents.rank; ++i) dims.emplace_back(extents[i]);
+  return Shape(std::move(dims));
+}
+
+Result<JobInput> JobInput::of(data::Input input) {
+  JobInput made;
+  made.input = std::move(input);
+  const data::ElementSpec& spec = made.input.spec();
+  if (spec.size() < 2) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("{}: elements have {}: training needs features "
+                             "and labels",
+                             made.input.description, data::to_string(spec))};
+  }
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    if (spec[i].name == "features") made.features = static_cast<int>(i);
+    if (spec[i].name == "labels") made.labels = static_cast<int>(i);
+  }
+  return made;
+}
+
+data::Source source_over(std::shared_ptr<const data::Indexed> set) {
+  data::Source source;
+  source.description = set->describe();
+  source.set = std::move(set);
+  return source;
+}
+
+Result<JobInput> pipe(const JobSpec& job, Stage stage, int threads,
+                      data::Source source) {
+  data::PipelineOptions options;
+  options.seed = static_cast<std::uint64_t>(job.train.seed);
+  options.training = stage == Stage::train;
+  options.workers = threads;
+  PLIMSOLL_ASSIGN(auto input, data::build_pipeline(std::move(source),
+                                                   job.data.pipeline, options));
+  return JobInput::of(std::move(input));
+}
+
+Result<JobData> open_data(const JobSpec& job, int threads) {
   JobData data;
   data.resident = job.data.residency == "memory";
-  PLIMSOLL_ASSIGN(data.sources[0],
-                  open_source(job.data.source, job.train.seed));
-  PLIMSOLL_RETURN_IF_ERROR(check_features(*data.sources[0], job.model));
-  if (job.data.validation) {
+  for (std::size_t i = 0; i < kStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    const bool used = stage == Stage::train ||
+                      (stage == Stage::evaluate && job.data.validation);
+    if (!used) continue;
     // Another seed: a random validation set must not repeat the training set.
-    PLIMSOLL_ASSIGN(data.sources[1],
-                    open_source(*job.data.validation, job.train.seed + 1));
-    PLIMSOLL_RETURN_IF_ERROR(check_features(*data.sources[1], job.model));
-    PLIMSOLL_RETURN_IF_ERROR(check_labels(*data.sources[0], *data.sources[1]));
+    PLIMSOLL_ASSIGN(auto source,
+                    open_source(i == 0 ? job.data.source : *job.data.validation,
+                                job.train.seed + static_cast<std::int64_t>(i)));
+    data.sources[i] = source.set;
+    if (data.resident) {
+      PLIMSOLL_RETURN_IF_ERROR(check_holdable(source));
+    }
+    PLIMSOLL_ASSIGN(data.inputs[i],
+                    pipe(job, stage, threads, std::move(source)));
+    PLIMSOLL_RETURN_IF_ERROR(check_features(*data.inputs[i], job.model));
+    PLIMSOLL_RETURN_IF_ERROR(check_labels(*data.inputs[0], *data.inputs[i]));
   }
   return data;
+}
+
+std::int64_t prefetched(const data::Recipe& stage) {
+  return stage.integer("batches", 1);
 }
 
 const char* name_of(Stage stage) {
@@ -83,37 +149,33 @@ const char* name_of(Stage stage) {
   return kNames[static_cast<std::size_t>(stage)];
 }
 
-const data::Source& JobData::first() const {
-  for (const auto& source : sources) {
-    if (source) return *source;
+const JobInput& JobData::first() const {
+  for (const auto& input : inputs) {
+    if (input) return *input;
   }
-  return *sources[0];
+  return *inputs[0];
 }
 
-Result<std::unique_ptr<data::Source>> resident_stand_in(
-    const data::Source& source) {
-  // Any aligned address will do: the stand-in is never read.
-  alignas(64) static const std::byte kNowhere[64] = {};
-  PLIMSOLL_ASSIGN(auto rows,
-                  data::ArraySource::create(source.examples(),
-                                            {kNowhere, source.features()},
-                                            {kNowhere, source.labels()}));
-  return std::unique_ptr<data::Source>(std::move(rows));
-}
-
-data::FeederOptions feeder_options(const JobSpec& job, Stage stage,
-                                   DType labels_as) {
+data::FeederOptions feeder_options(const JobSpec& job, const JobInput& input,
+                                   int threads, DType labels_as) {
   data::FeederOptions options;
   options.batch = job.train.batch;
-  options.features_as = job.train.precision;
-  options.labels_as = labels_as;
-  options.seed = static_cast<std::uint64_t>(job.train.seed);
-  for (const StageSpec& part : job.data.pipeline) {
-    if (part.stage == "shuffle") options.shuffle = stage == Stage::train;
-    if (part.stage == "prefetch") {
-      options.slots = static_cast<int>(part.batches) + 1;
-      options.prefetch = part.batches > 0;
-    }
+  for (const data::FieldSpec& field : input.input.spec()) {
+    options.as.push_back(field.dtype);
+  }
+  options.as[static_cast<std::size_t>(input.features)] = job.train.precision;
+  options.as[static_cast<std::size_t>(input.labels)] = labels_as;
+  bool maps = false;
+  for (const data::Recipe& part : job.data.pipeline) {
+    maps = maps || data::is_map(part);
+    if (part.name == "batch") options.remainder = part.flag("remainder", true);
+    if (part.name != "prefetch") continue;
+    const std::int64_t batches = prefetched(part);
+    // Copying rows takes one reader; maps are work for all threads.
+    const std::int64_t readers = part.integer("readers", maps ? threads : 1);
+    if (batches == 0) continue;
+    options.readers = static_cast<int>(readers);
+    options.slots = static_cast<int>(batches + readers);
   }
   return options;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "data/recipe.h"
 
 namespace plimsoll::train {
 
@@ -33,7 +34,7 @@ struct ModelSpec {
 enum class LabelKind { binary, uniform, classes };
 
 struct SourceSpec {
-  std::string type;  // random, npy
+  std::string type;  // random, npy, or one of data::source_defs()
   // random
   std::int64_t examples = 0;
   std::vector<std::int64_t> features;
@@ -43,19 +44,15 @@ struct SourceSpec {
   // npy
   std::string features_path;
   std::string labels_path;
-  std::string where;  // "mlp.toml:9: data.source", for errors
-};
-
-struct StageSpec {
-  std::string stage;         // shuffle, batch, prefetch
-  std::int64_t batches = 1;  // prefetch: ready beside the one in training
+  data::Recipe recipe;  // any other
+  std::string where;    // "mlp.toml:9: data.source", for errors
 };
 
 struct DataSpec {
   SourceSpec source;
   std::optional<SourceSpec> validation;  // evaluated after each epoch
   std::string residency = "stream";      // or "memory"
-  std::vector<StageSpec> pipeline;
+  std::vector<data::Recipe> pipeline;    // of data::stage_defs()
 };
 
 struct OptimizerSpec {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "data/resident_source.h"
+#include "data/sets/resident_set.h"
 #include "memory/capped_resource.h"
 #include "ops/standard_ops.h"
 #include "plan/validator.h"
@@ -19,11 +19,12 @@ class JobPlanner {
       : job_(job), data_(data), machine_(machine) {}
 
   Result<PlannedJob> run() {
-    PLIMSOLL_ASSIGN(planned_.graphs,
-                    build_step_graphs(job_.model, job_.train,
-                                      data_.first().labels().shape));
+    PLIMSOLL_ASSIGN(
+        planned_.graphs,
+        build_step_graphs(job_.model, job_.train,
+                          shape_of(data_.first().labels_field().shape)));
     for (std::size_t i = 0; i < kStages; ++i) {
-      if (!data_.sources[i]) continue;
+      if (!data_.inputs[i]) continue;
       const auto stage = static_cast<Stage>(i);
       PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
       PLIMSOLL_RETURN_IF_ERROR(add_programs(stage));
@@ -53,14 +54,15 @@ class JobPlanner {
   // A full batch, and the last partial one where the set does not divide.
   Status add_programs(Stage stage) {
     const std::int64_t batch = job_.train.batch;
-    const std::int64_t examples = data_.source(stage)->examples();
+    const std::int64_t examples = data_.input(stage).examples();
     const std::string name = name_of(stage);
     StagePrograms& programs = planned_.stages[static_cast<std::size_t>(stage)];
-    if (examples >= batch) {
+    const bool counted = examples != data::kUnknownCount;
+    if (!counted || examples >= batch) {
       programs.full = static_cast<int>(plans_.size());
       PLIMSOLL_RETURN_IF_ERROR(add_program(name, graph_of(stage), batch));
     }
-    if (examples % batch != 0) {
+    if (counted && examples % batch != 0) {
       programs.tail = static_cast<int>(plans_.size());
       PLIMSOLL_RETURN_IF_ERROR(
           add_program(name + "-tail", graph_of(stage), examples % batch));
@@ -102,17 +104,24 @@ class JobPlanner {
   }
 
   Status plan_feed(Stage stage) {
-    const data::Source& source = *data_.source(stage);
     Feed& feed = planned_.feeds[static_cast<std::size_t>(stage)];
-    feed.options = feeder_options(job_, stage, planned_.graphs.labels.dtype);
+    const JobInput& input = data_.input(stage);
+    feed.options = feeder_options(job_, input, machine_.profile().threads,
+                                  planned_.graphs.labels.dtype);
     if (!data_.resident) {
-      feed.layout = data::feeder_layout(source, feed.options);
+      PLIMSOLL_ASSIGN(feed.layout,
+                      data::feeder_layout(input.input, feed.options));
       return {};
     }
-    planned_.needs.user_bytes += data::ResidentSource::bytes_needed(
+    const auto& source = *data_.sources[static_cast<std::size_t>(stage)];
+    planned_.needs.user_bytes += data::ResidentSet::bytes_needed(
         source, machine_.host().granularity_bytes());
-    PLIMSOLL_ASSIGN(const auto held, resident_stand_in(source));
-    feed.layout = data::feeder_layout(*held, feed.options);
+    PLIMSOLL_ASSIGN(auto held, data::resident_stand_in(source));
+    PLIMSOLL_ASSIGN(const JobInput piped,
+                    pipe(job_, stage, machine_.profile().threads,
+                         source_over(std::move(held))));
+    PLIMSOLL_ASSIGN(feed.layout,
+                    data::feeder_layout(piped.input, feed.options));
     return {};
   }
 
@@ -140,6 +149,9 @@ class JobPlanner {
     const DeviceProfile& profile = machine_.profile();
     needs.runtime_floor_bytes = profile.runtime_floor_bytes +
                                 profile.instruction_bytes * instructions();
+    for (const auto& source : data_.sources) {
+      if (source) needs.runtime_floor_bytes += source->held_bytes();
+    }
     needs.allowance_bytes = profile.allowance_bytes;
   }
 
@@ -162,11 +174,11 @@ class JobPlanner {
     // About what one reader makes or copies a second, seen on a server core.
     constexpr double kRandomBytesPerSecond = 4e9;
     constexpr double kReadBytesPerSecond = 3e9;
-    const data::Source& source = data_.first();
+    const JobInput& input = data_.first();
     const Feed& feed = planned_.feed(Stage::train);
-    const double bytes =
-        static_cast<double>(job_.train.batch * (source.features().bytes() +
-                                                source.labels().bytes()));
+    const double bytes = static_cast<double>(
+        job_.train.batch *
+        (input.features_field().most_bytes + input.labels_field().most_bytes));
     planned_.compute_seconds = planned_.plan.programs[0].compute_seconds;
     if (feed.layout.borrows_all()) {
       planned_.input_seconds = 0;
@@ -177,7 +189,7 @@ class JobPlanner {
                        : kReadBytesPerSecond);
     }
     planned_.step_seconds =
-        feed.options.prefetch
+        feed.options.readers > 0
             ? std::max(planned_.compute_seconds, planned_.input_seconds)
             : planned_.compute_seconds + planned_.input_seconds;
   }
@@ -198,10 +210,10 @@ Result<PlannedJob> plan_programs(const JobSpec& job, const JobData& data,
                  fmt::format("train.batch: must be at least 1, not {}",
                              job.train.batch)};
   }
-  for (const auto& source : data.sources) {
-    if (source && source->examples() < 1) {
+  for (const auto& input : data.inputs) {
+    if (input && input->examples() == 0) {
       return Error{ErrorCode::bad_input,
-                   source->describe() + ": there is no example in it"};
+                   input->input.description + ": there is no example in it"};
     }
   }
   Result<PlannedJob> planned = Error{};

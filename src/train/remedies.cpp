@@ -33,8 +33,10 @@ bool stream(Variant& variant) {
 bool shrink_ring(Variant& variant) {
   auto& pipeline = variant.job.data.pipeline;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
-    if (pipeline[i].stage != "prefetch" || pipeline[i].batches == 0) continue;
-    pipeline[i].batches = 0;
+    if (pipeline[i].name != "prefetch" || prefetched(pipeline[i]) == 0) {
+      continue;
+    }
+    pipeline[i].options["batches"] = std::int64_t{0};
     variant.note("read each batch when it is needed instead of ahead",
                  fmt::format("--set data.pipeline.{}.batches=0", i));
     return true;
@@ -160,7 +162,8 @@ class RemedySearch {
 }  // namespace
 
 Result<JobWeight> weigh(const JobSpec& job, Machine& machine) {
-  PLIMSOLL_ASSIGN(const JobData data, open_data(job));
+  PLIMSOLL_ASSIGN(const JobData data,
+                  open_data(job, machine.profile().threads));
   PLIMSOLL_ASSIGN(const PlannedJob planned, plan_programs(job, data, machine));
   return JobWeight{planned.plan.host.peak_bytes,
                    planned.step_seconds / static_cast<double>(job.train.batch)};
@@ -175,17 +178,16 @@ Result<std::vector<Remedy>> find_remedies(const JobSpec& job,
 
 std::vector<Remedy> advice_on_data(const JobSpec& job, const JobData& data) {
   std::vector<Remedy> advice;
-  const data::FieldType& features = data.source(Stage::train)->features();
+  const JobInput& input = data.input(Stage::train);
+  const data::FieldSpec& features = input.features_field();
   if (job.data.source.type != "npy" || features.dtype != DType::f64 ||
       job.train.precision == DType::f64) {
     return advice;
   }
-  const std::int64_t bytes =
-      data.source(Stage::train)->examples() * features.bytes();
-  const std::int64_t slice =
-      data.source(Stage::train)
-          ->scratch_bytes(job.train.precision,
-                          data.source(Stage::train)->labels().dtype);
+  const std::int64_t bytes = input.examples() * features.most_bytes;
+  const auto layout = data::feeder_layout(
+      input.input, feeder_options(job, input, 1, input.labels_field().dtype));
+  const std::int64_t slice = layout ? layout->cast_bytes : 0;
   const std::int64_t saved = data.resident ? bytes / 2 : slice;
   advice.push_back(
       {fmt::format("store {} as float32: as f64 it costs {} of reading an "

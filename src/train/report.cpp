@@ -50,7 +50,7 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
   // The ring also holds the batch that is being trained.
   const Feed& feed = planned.feed(Stage::train);
   report.choices.prefetch_batches =
-      feed.options.prefetch ? std::max(feed.layout.slots - 1, 0) : 0;
+      feed.options.readers > 0 ? std::max(feed.layout.slots - 1, 0) : 0;
   report.input_seconds = planned.input_seconds;
   report.compute_seconds = planned.compute_seconds;
   report.step_seconds = planned.step_seconds;

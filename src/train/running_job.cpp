@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "data/resident_source.h"
+#include "data/sets/resident_set.h"
 #include "train/initial_state.h"
 
 namespace plimsoll::train {
@@ -15,6 +15,7 @@ Result<std::unique_ptr<RunningJob>> RunningJob::open(const JobSpec& job,
                                                      JobData& data,
                                                      Machine& machine) {
   std::unique_ptr<RunningJob> running(new RunningJob(job, planned, machine));
+  running->data_ = &data;
   PLIMSOLL_RETURN_IF_ERROR(running->load_resident(data));
   PLIMSOLL_RETURN_IF_ERROR(running->commit());
   Status made;
@@ -31,10 +32,14 @@ RunningJob::~RunningJob() = default;
 
 Status RunningJob::load_resident(JobData& data) {
   if (!data.resident) return {};
-  for (auto& source : data.sources) {
-    if (!source) continue;
-    PLIMSOLL_ASSIGN(source, data::ResidentSource::load(*source, machine_.host(),
-                                                       machine_.ledger()));
+  for (std::size_t i = 0; i < kStages; ++i) {
+    if (!data.sources[i]) continue;
+    PLIMSOLL_ASSIGN(data.sources[i],
+                    data::ResidentSet::load(*data.sources[i], machine_.host(),
+                                            machine_.ledger()));
+    PLIMSOLL_ASSIGN(data.inputs[i], pipe(job_, static_cast<Stage>(i),
+                                         machine_.profile().threads,
+                                         source_over(data.sources[i])));
   }
   return {};
 }
@@ -75,16 +80,15 @@ Status RunningJob::make_programs() {
 Status RunningJob::make_feeders(const JobData& data) {
   std::byte* start = arena_.data() + planned_.plan.arena.staging_offset;
   for (std::size_t i = 0; i < kStages; ++i) {
-    if (!data.sources[i]) continue;
+    if (!data.inputs[i]) continue;
     const Feed& feed = planned_.feeds[i];
     data::FeederOptions options = feed.options;
-    if (options.labels_as == DType::i32) {
-      options.classes = planned_.graphs.output.shape.extent(-1);
-    }
+    options.class_field = data.inputs[i]->labels;
+    options.classes = planned_.graphs.output.shape.extent(-1);
     PLIMSOLL_ASSIGN(
         feeders_[i],
         data::BatchFeeder::create(
-            *data.sources[i], options, feed.layout,
+            data.inputs[i]->input, options, feed.layout,
             {start, static_cast<std::size_t>(feed.layout.total_bytes)}));
   }
   return {};
@@ -95,27 +99,28 @@ Status RunningJob::make_feeders(const JobData& data) {
 Status RunningJob::run_each_once(const JobData& data) {
   machine_.threads().warm_up();
   for (std::size_t i = 0; i < kStages; ++i) {
-    if (!data.sources[i]) continue;
+    if (!data.inputs[i]) continue;
     const StagePrograms& programs = planned_.stages[i];
     for (const int program : {programs.full, programs.tail}) {
       if (program < 0) continue;
       PLIMSOLL_RETURN_IF_ERROR(
-          run_once(program, planned_.feeds[i], *data.sources[i]));
+          run_once(program, planned_.feeds[i], *data.inputs[i]));
     }
   }
   return {};
 }
 
 Status RunningJob::run_once(int program, const Feed& feed,
-                            const data::Source& source) {
+                            const JobInput& input) {
   runtime::Program& code = *programs_[static_cast<std::size_t>(program)];
   const std::byte* slot = arena_.data() + planned_.plan.arena.staging_offset;
-  code.bind_input(0, feed.layout.borrow_features
-                         ? source.borrow_features(0, feed.options.features_as)
-                         : slot + feed.layout.features_offset);
-  code.bind_input(1, feed.layout.borrow_labels
-                         ? source.borrow_labels(0, feed.options.labels_as)
-                         : slot + feed.layout.labels_offset);
+  int number = 0;
+  for (const int field : {input.features, input.labels}) {
+    const auto i = static_cast<std::size_t>(field);
+    code.bind_input(number++, feed.layout.borrowed[i]
+                                  ? input.input.set->borrow(field, 0)
+                                  : slot + feed.layout.field_offsets[i]);
+  }
   return code.run();
 }
 
@@ -154,8 +159,9 @@ Status RunningJob::step(Stage stage, const data::Batch& batch) {
   }
   PLIMSOLL_ASSIGN(runtime::Program* const program,
                   program_for(stage, batch.examples));
-  program->bind_input(0, batch.features);
-  program->bind_input(1, batch.labels);
+  const JobInput& input = data_->input(stage);
+  program->bind_input(0, batch.field(input.features));
+  program->bind_input(1, batch.field(input.labels));
   return program->run();
 }
 

@@ -73,7 +73,7 @@ class RunningJob {
   Status make_programs();
   Status make_feeders(const JobData& data);
   Status run_each_once(const JobData& data);
-  Status run_once(int program, const Feed& feed, const data::Source& source);
+  Status run_once(int program, const Feed& feed, const JobInput& input);
   void set_initial_state();
   Result<runtime::Program*> program_for(Stage stage,
                                         std::int64_t examples) const;
@@ -82,6 +82,7 @@ class RunningJob {
   const JobSpec& job_;
   const PlannedJob& planned_;
   Machine& machine_;
+  const JobData* data_ = nullptr;
   LedgerEntry runtime_entry_;
   Arena arena_;
   std::vector<std::unique_ptr<runtime::Program>> programs_;

@@ -139,16 +139,22 @@ struct Sequential::Impl {
     bool first = true;
     for (const auto& [stage, set] : sets) {
       if (!set) continue;
-      auto& source = prepared->data.sources[static_cast<std::size_t>(stage)];
-      source = value_or_throw(train::open_dataset(
+      const auto i = static_cast<std::size_t>(stage);
+      data::Source source = value_or_throw(train::open_dataset(
           *set, options.seed + (stage == Stage::train ? 0 : 1)));
+      prepared->data.sources[i] = source.set;
+      if (first) {
+        job.train.batch = set->batch_size;
+        job.data.pipeline = train::pipeline_of(*set);
+        prepared->data.resident = set->in_memory;
+      }
+      prepared->data.inputs[i] = value_or_throw(train::pipe(
+          job, stage, place.machine.profile().threads, std::move(source)));
       if (!first) continue;
       first = false;
-      job.train.batch = set->batch_size;
-      job.data.pipeline = train::pipeline_of(*set);
-      prepared->data.resident = set->in_memory;
-      for (const Dim& dim : source->features().shape.dims()) {
-        job.model.input.push_back(dim.size);
+      const auto& field = prepared->data.inputs[i]->features_field();
+      for (int axis = 0; axis < field.shape.rank; ++axis) {
+        job.model.input.push_back(field.shape[axis]);
       }
     }
     prepared->planned = value_or_throw(
@@ -166,7 +172,7 @@ struct Sequential::Impl {
             {ErrorCode::bad_input,
              fmt::format("{}: these examples need `{}` as {}, but the model "
                          "has it as {} from earlier data",
-                         prepared.data.first().describe(), now.name,
+                         prepared.data.first().input.description, now.name,
                          now.type.to_string(), before.type.to_string())});
       }
     }
@@ -204,7 +210,7 @@ struct Sequential::Impl {
     Status status;
     state().machine.threads().enter([&] {
       data::BatchFeeder& feeder = *running.feeder(stage);
-      status = feeder.start_epoch(0, 0);
+      status = feeder.start({});
       while (status.ok()) {
         auto batch = feeder.next();
         if (!batch) {
@@ -314,7 +320,8 @@ std::vector<float> Sequential::predict(const data::Dataset& data) {
       prepared->planned.graphs.output.shape.at(1).elements();
   std::vector<float> all;
   all.reserve(static_cast<std::size_t>(
-      width * prepared->data.source(Stage::predict)->examples()));
+      width * std::max<std::int64_t>(
+                  prepared->data.input(Stage::predict).examples(), 0)));
   const bool wide = prepared->job.train.precision == DType::f64;
   impl_->run_stage(*running, Stage::predict, [&](std::int64_t examples) {
     const void* made = running->prediction(examples);

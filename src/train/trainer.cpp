@@ -126,7 +126,8 @@ Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
 
 Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
   PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
-  PLIMSOLL_ASSIGN(const JobData data, open_data(job));
+  PLIMSOLL_ASSIGN(const JobData data,
+                  open_data(job, place.machine->profile().threads));
   PLIMSOLL_ASSIGN(const PlannedJob planned,
                   plan_programs(job, data, *place.machine));
   PlanReport report = report_on(job, planned, place.budget);
@@ -173,7 +174,8 @@ Result<std::vector<SweepRow>> sweep_job(const JobSpec& job,
 Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
                                const TrainRequest& request) {
   PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
-  PLIMSOLL_ASSIGN(JobData data, open_data(job));
+  PLIMSOLL_ASSIGN(JobData data,
+                  open_data(job, place.machine->profile().threads));
   PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
   std::string plan_json;
   {

@@ -87,7 +87,7 @@ TrainOutcome TrainingRun::finished(const History& history,
 }
 
 std::int64_t TrainingRun::examples() const {
-  return data_.source(Stage::train)->examples();
+  return data_.input(Stage::train).examples();
 }
 
 std::string TrainingRun::summary(const FitRecord& record,

@@ -17,15 +17,15 @@ struct FreeDeleter {
 
 struct FedBy {
   std::unique_ptr<void, FreeDeleter> memory;
+  Input input;
   std::unique_ptr<BatchFeeder> feeder;
 
-  FedBy(const Source& source, const FeederOptions& options) {
-    const FeederLayout layout = feeder_layout(source, options);
+  FedBy(Input over, const FeederOptions& options) : input(std::move(over)) {
+    const FeederLayout layout = *feeder_layout(input, options);
     const auto bytes = static_cast<std::size_t>(layout.total_bytes);
     memory.reset(std::aligned_alloc(64, bytes + 64));
-    auto made =
-        BatchFeeder::create(source, options, layout,
-                            {static_cast<std::byte*>(memory.get()), bytes});
+    auto made = BatchFeeder::create(
+        input, options, layout, {static_cast<std::byte*>(memory.get()), bytes});
     EXPECT_TRUE(made) << made.error().message;
     feeder = *std::move(made);
   }
@@ -47,8 +47,8 @@ inline std::vector<std::int32_t> drain(BatchFeeder& feeder, std::int64_t batch,
     EXPECT_EQ(next->first, position);
     EXPECT_EQ(next->examples, std::min(batch, examples - position));
     position += next->examples;
-    const auto* x = static_cast<const float*>(next->features);
-    const auto* y = static_cast<const std::int32_t*>(next->labels);
+    const auto* x = static_cast<const float*>(next->field(0));
+    const auto* y = static_cast<const std::int32_t*>(next->field(1));
     for (std::int64_t i = 0; i < next->examples; ++i) {
       EXPECT_EQ(x[3 * i + 2], static_cast<float>(y[i] * 10 + 2));
       labels.push_back(y[i]);

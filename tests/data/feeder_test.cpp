@@ -5,33 +5,36 @@
 #include <algorithm>
 #include <numeric>
 
-#include "data/array_source.h"
 #include "data/feeder_fixture.h"
-#include "data/numbered_source.h"
+#include "data/numbered_set.h"
+#include "data/sets/array_set.h"
+#include "data/views/order_views.h"
 
 namespace plimsoll::data {
 namespace {
 
-FeederOptions options_of(std::int64_t batch, bool shuffle, int slots,
-                         bool prefetch) {
+FeederOptions options_of(std::int64_t batch, int slots, int readers) {
   FeederOptions options;
   options.batch = batch;
-  options.labels_as = DType::i32;
-  options.shuffle = shuffle;
   options.slots = slots;
-  options.prefetch = prefetch;
+  options.readers = readers;
   return options;
 }
 
-class FeederModes : public testing::TestWithParam<bool> {};
+Input shuffled(std::shared_ptr<const Indexed> set) {
+  return input_over(std::make_shared<ShuffledView>(std::move(set), 1));
+}
+
+// The number of readers.
+class FeederModes : public testing::TestWithParam<int> {};
 
 TEST_P(FeederModes, HandsOutEveryExampleInOrder) {
   for (const std::int64_t examples : {1, 7, 8, 9, 100}) {
-    const NumberedSource source(examples);
+    const auto set = std::make_shared<NumberedSet>(examples);
     for (const int slots : {1, 2, 3, 5}) {
-      FedBy fed(source, options_of(8, false, slots, GetParam()));
+      FedBy fed(input_over(set), options_of(8, slots, GetParam()));
       for (int epoch = 0; epoch < 3; ++epoch) {
-        ASSERT_TRUE(fed.feeder->start_epoch(epoch));
+        ASSERT_TRUE(fed.feeder->start({epoch, 0, {}}));
         std::vector<std::int32_t> expected(static_cast<std::size_t>(examples));
         std::iota(expected.begin(), expected.end(), 0);
         EXPECT_EQ(drain(*fed.feeder, 8, examples), expected);
@@ -42,13 +45,13 @@ TEST_P(FeederModes, HandsOutEveryExampleInOrder) {
 }
 
 TEST_P(FeederModes, ShufflesAnewEveryEpochAndRepeatsWithTheSeed) {
-  const NumberedSource source(1000);
-  FedBy fed(source, options_of(32, true, 3, GetParam()));
-  FedBy again(source, options_of(7, true, 1, !GetParam()));
+  const auto set = std::make_shared<NumberedSet>(1000);
+  FedBy fed(shuffled(set), options_of(32, 3, GetParam()));
+  FedBy again(shuffled(set), options_of(7, 1, 2 - GetParam()));
   std::vector<std::vector<std::int32_t>> orders;
   for (int epoch = 0; epoch < 3; ++epoch) {
-    ASSERT_TRUE(fed.feeder->start_epoch(epoch));
-    ASSERT_TRUE(again.feeder->start_epoch(epoch));
+    ASSERT_TRUE(fed.feeder->start({epoch, 0, {}}));
+    ASSERT_TRUE(again.feeder->start({epoch, 0, {}}));
     orders.push_back(drain(*fed.feeder, 32, 1000));
     // Neither the batch nor the thread changes the order.
     EXPECT_EQ(drain(*again.feeder, 7, 1000), orders.back());
@@ -63,25 +66,25 @@ TEST_P(FeederModes, ShufflesAnewEveryEpochAndRepeatsWithTheSeed) {
 }
 
 TEST_P(FeederModes, ResumesInMidEpoch) {
-  const NumberedSource source(100);
-  FedBy fed(source, options_of(8, true, 2, GetParam()));
-  ASSERT_TRUE(fed.feeder->start_epoch(4));
+  const auto set = std::make_shared<NumberedSet>(100);
+  FedBy fed(shuffled(set), options_of(8, 2, GetParam()));
+  ASSERT_TRUE(fed.feeder->start({4, 0, {}}));
   const auto whole = drain(*fed.feeder, 8, 100);
-  ASSERT_TRUE(fed.feeder->start_epoch(4, 24));
+  ASSERT_TRUE(fed.feeder->start({4, 24, {}}));
   const auto rest = drain(*fed.feeder, 8, 100, 24);
   EXPECT_EQ(rest, std::vector(whole.begin() + 24, whole.end()));
-  ASSERT_TRUE(fed.feeder->start_epoch(4, 100));
+  ASSERT_TRUE(fed.feeder->start({4, 100, {}}));
   EXPECT_EQ(fed.feeder->next()->examples, 0);
-  EXPECT_FALSE(fed.feeder->start_epoch(4, 101));
-  EXPECT_FALSE(fed.feeder->start_epoch(4, -1));
+  EXPECT_FALSE(fed.feeder->start({4, 101, {}}));
+  EXPECT_FALSE(fed.feeder->start({4, -1, {}}));
 }
 
 TEST_P(FeederModes, AnErrorComesInThePlaceOfItsBatch) {
-  NumberedSource source(100);
-  source.failing = 20;
-  FedBy fed(source, options_of(8, false, 2, GetParam()));
+  const auto set = std::make_shared<NumberedSet>(100);
+  set->failing = 20;
+  FedBy fed(input_over(set), options_of(8, 2, GetParam()));
   for (int attempt = 0; attempt < 3; ++attempt) {
-    ASSERT_TRUE(fed.feeder->start_epoch(0));
+    ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
     for (int i = 0; i < 2; ++i) {
       const auto batch = fed.feeder->next();
       ASSERT_TRUE(batch);
@@ -92,45 +95,42 @@ TEST_P(FeederModes, AnErrorComesInThePlaceOfItsBatch) {
     EXPECT_EQ(failed.error(), (Error{ErrorCode::io, "example 20"}));
     EXPECT_EQ(fed.feeder->next()->examples, 0);
   }
-  source.throwing = 3;
-  ASSERT_TRUE(fed.feeder->start_epoch(0));
+  set->throwing = 3;
+  ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
   const auto thrown = fed.feeder->next();
   ASSERT_FALSE(thrown);
-  EXPECT_EQ(thrown.error().message, "numbered: thrown by the source");
+  EXPECT_EQ(thrown.error().message, "numbered: thrown by the set");
 }
 
 TEST_P(FeederModes, AHeldSlotIsNotOverwritten) {
-  const NumberedSource source(100);
-  FedBy fed(source, options_of(8, false, 2, GetParam()));
-  ASSERT_TRUE(fed.feeder->start_epoch(0));
+  const auto set = std::make_shared<NumberedSet>(100);
+  FedBy fed(input_over(set), options_of(8, 2, GetParam()));
+  ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
   const auto first = fed.feeder->next();
   const auto second = fed.feeder->next();
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(fed.feeder->next());  // instead of waiting for ever
-  EXPECT_EQ(static_cast<const std::int32_t*>(first->labels)[0], 0);
+  EXPECT_EQ(static_cast<const std::int32_t*>(first->field(1))[0], 0);
   fed.feeder->release(second->slot);
   EXPECT_FALSE(fed.feeder->next());
   fed.feeder->release(first->slot);
   const auto third = fed.feeder->next();
   ASSERT_TRUE(third);
-  EXPECT_EQ(static_cast<const std::int32_t*>(third->labels)[0], 16);
+  EXPECT_EQ(static_cast<const std::int32_t*>(third->field(1))[0], 16);
 }
 
 TEST_P(FeederModes, StoppedItStartsNoMore) {
-  const NumberedSource source(100);
-  FedBy fed(source, options_of(8, false, 2, GetParam()));
+  const auto set = std::make_shared<NumberedSet>(100);
+  FedBy fed(input_over(set), options_of(8, 2, GetParam()));
   EXPECT_FALSE(fed.feeder->next());  // no epoch yet
-  ASSERT_TRUE(fed.feeder->start_epoch(0));
+  ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
   fed.feeder->stop();
   fed.feeder->stop();
   EXPECT_FALSE(fed.feeder->next());
-  EXPECT_FALSE(fed.feeder->start_epoch(0));
+  EXPECT_FALSE(fed.feeder->start({0, 0, {}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, FeederModes, testing::Bool(),
-                         [](const auto& param) {
-                           return param.param ? "thread" : "inline";
-                         });
+INSTANTIATE_TEST_SUITE_P(Readers, FeederModes, testing::Values(0, 1, 2, 8));
 
 class FeederBorrows : public testing::Test {
  protected:
@@ -141,47 +141,48 @@ class FeederBorrows : public testing::Test {
       }
       labels_.push_back(i);
     }
-    source_ = *ArraySource::create(20, {features_.data(), {DType::f32, {3}}},
-                                   {labels_.data(), {DType::i32, {}}});
+    set_ = *ArraySet::create(
+        20, {{fixed_field("x", DType::f32, {3}), features_.data()},
+             {fixed_field("y", DType::i32, {}), labels_.data()}});
   }
   std::vector<float> features_;
   std::vector<std::int32_t> labels_;
-  std::unique_ptr<ArraySource> source_;
+  std::shared_ptr<ArraySet> set_;
 };
 
 TEST_F(FeederBorrows, WithoutCopyOrMemory) {
-  const auto options = options_of(8, false, 2, true);
-  EXPECT_EQ(feeder_layout(*source_, options).total_bytes, 0);
-  FedBy fed(*source_, options);
-  ASSERT_TRUE(fed.feeder->start_epoch(0, 8));
+  const auto options = options_of(8, 2, 1);
+  EXPECT_EQ(feeder_layout(input_over(set_), options)->total_bytes, 0);
+  FedBy fed(input_over(set_), options);
+  ASSERT_TRUE(fed.feeder->start({0, 8, {}}));
   const auto batch = fed.feeder->next();
   ASSERT_TRUE(batch);
-  EXPECT_EQ(batch->features, features_.data() + 8 * 3);
-  EXPECT_EQ(batch->labels, labels_.data() + 8);
+  EXPECT_EQ(batch->field(0), features_.data() + 8 * 3);
+  EXPECT_EQ(batch->field(1), labels_.data() + 8);
   EXPECT_EQ(batch->slot, -1);
   fed.feeder->release(batch->slot);
   EXPECT_EQ(fed.feeder->next()->examples, 4);
-  ASSERT_TRUE(fed.feeder->start_epoch(1));
+  ASSERT_TRUE(fed.feeder->start({1, 0, {}}));
   EXPECT_EQ(drain(*fed.feeder, 8, 20), labels_);
 }
 
 TEST_F(FeederBorrows, OneFieldIsBorrowedWhenTheOtherIsCast) {
-  auto options = options_of(8, false, 2, true);
-  options.labels_as = DType::f64;
-  const FeederLayout layout = feeder_layout(*source_, options);
+  auto options = options_of(8, 2, 1);
+  options.as = {DType::f32, DType::f64};
+  const FeederLayout layout = *feeder_layout(input_over(set_), options);
   EXPECT_EQ(layout.slot_bytes, 64);  // eight labels
-  FedBy fed(*source_, options);
-  ASSERT_TRUE(fed.feeder->start_epoch(0, 8));
+  FedBy fed(input_over(set_), options);
+  ASSERT_TRUE(fed.feeder->start({0, 8, {}}));
   const auto batch = fed.feeder->next();
   ASSERT_TRUE(batch);
-  EXPECT_EQ(batch->features, features_.data() + 8 * 3);
-  EXPECT_EQ(static_cast<const double*>(batch->labels)[1], 9.0);
+  EXPECT_EQ(batch->field(0), features_.data() + 8 * 3);
+  EXPECT_EQ(static_cast<const double*>(batch->field(1))[1], 9.0);
 }
 
 TEST_F(FeederBorrows, ShuffledRowsAreGathered) {
-  const auto options = options_of(8, true, 2, false);
-  FedBy fed(*source_, options);
-  ASSERT_TRUE(fed.feeder->start_epoch(0));
+  const auto options = options_of(8, 2, 0);
+  FedBy fed(shuffled(set_), options);
+  ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
   auto labels = drain(*fed.feeder, 8, 20);
   EXPECT_NE(labels, labels_);
   std::sort(labels.begin(), labels.end());
@@ -189,30 +190,38 @@ TEST_F(FeederBorrows, ShuffledRowsAreGathered) {
 }
 
 TEST(FeederLayout, CountsEveryByte) {
-  const NumberedSource source(100);
-  const FeederLayout layout =
-      feeder_layout(source, options_of(10, false, 3, true));
-  EXPECT_EQ(layout.labels_offset, 128);  // 10 * 3 * 4 = 120
+  const Input input = input_over(std::make_shared<NumberedSet>(100));
+  const FeederLayout layout = *feeder_layout(input, options_of(10, 3, 2));
+  EXPECT_EQ(layout.field_offsets,
+            (std::vector<std::int64_t>{0, 128}));  // 10 * 3 * 4 = 120
   EXPECT_EQ(layout.slot_bytes, 128 + 64);
-  EXPECT_EQ(layout.indices_offset, 3 * 192);
-  EXPECT_EQ(layout.scratch_offset, 3 * 192 + 128);
-  EXPECT_EQ(layout.scratch_bytes, 100);
-  EXPECT_EQ(layout.total_bytes, 3 * 192 + 128 + 128);
+  EXPECT_EQ(layout.readers_offset, 3 * 192);
+  EXPECT_EQ(layout.numbers_bytes, 128);
+  EXPECT_EQ(layout.scratch_bytes, 128);
+  EXPECT_EQ(layout.total_bytes, 3 * 192 + 2 * (128 + 128));
 }
 
 TEST(FeederLayout, MemoryThatIsTooSmallIsRefused) {
-  const NumberedSource source(100);
-  const auto options = options_of(10, false, 3, false);
-  const FeederLayout layout = feeder_layout(source, options);
+  const Input input = input_over(std::make_shared<NumberedSet>(100));
+  const auto options = options_of(10, 3, 0);
+  const FeederLayout layout = *feeder_layout(input, options);
   alignas(64) static std::byte memory[1024];
   const auto bytes = static_cast<std::size_t>(layout.total_bytes);
-  EXPECT_TRUE(BatchFeeder::create(source, options, layout, {memory, bytes}));
+  EXPECT_TRUE(BatchFeeder::create(input, options, layout, {memory, bytes}));
   EXPECT_FALSE(
-      BatchFeeder::create(source, options, layout, {memory, bytes - 1}));
+      BatchFeeder::create(input, options, layout, {memory, bytes - 1}));
   EXPECT_FALSE(
-      BatchFeeder::create(source, options, layout, {memory + 8, bytes}));
-  EXPECT_FALSE(BatchFeeder::create(source, options_of(20, false, 3, false),
-                                   layout, {memory, 1024}));
+      BatchFeeder::create(input, options, layout, {memory + 8, bytes}));
+  EXPECT_FALSE(
+      BatchFeeder::create(input, options_of(20, 3, 0), layout, {memory, 1024}));
+}
+
+TEST(FeederLayout, ARemainderIsLeftOutWhenNobodyWantsIt) {
+  auto options = options_of(8, 2, 1);
+  options.remainder = false;
+  FedBy fed(input_over(std::make_shared<NumberedSet>(20)), options);
+  ASSERT_TRUE(fed.feeder->start({}));
+  EXPECT_EQ(drain(*fed.feeder, 8, 16).size(), 16u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The reader thread and the consumer under changing speeds.
+// Readers and the consumer under changing speeds.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -6,36 +6,41 @@
 #include <thread>
 
 #include "data/feeder_fixture.h"
-#include "data/numbered_source.h"
+#include "data/numbered_set.h"
+#include "data/views/order_views.h"
 
 namespace plimsoll::data {
 namespace {
 
-FeederOptions threaded(std::int64_t batch, int slots) {
+FeederOptions threaded(std::int64_t batch, int slots, int readers) {
   FeederOptions options;
   options.batch = batch;
-  options.labels_as = DType::i32;
-  options.shuffle = true;
   options.slots = slots;
-  options.prefetch = true;
+  options.readers = readers;
   return options;
 }
 
-TEST(FeederThreads, ManySmallBatchesAtFullSpeed) {
-  const NumberedSource source(5000);
+Input shuffled(std::int64_t size) {
+  return input_over(
+      std::make_shared<ShuffledView>(std::make_shared<NumberedSet>(size), 1));
+}
+
+class FeederThreads : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Readers, FeederThreads, testing::Values(1, 2, 5));
+
+TEST_P(FeederThreads, ManySmallBatchesAtFullSpeed) {
   for (const int slots : {1, 2, 4, 8}) {
-    FedBy fed(source, threaded(1, slots));
-    ASSERT_TRUE(fed.feeder->start_epoch(slots));
+    FedBy fed(shuffled(5000), threaded(1, slots, GetParam()));
+    ASSERT_TRUE(fed.feeder->start({slots, 0, {}}));
     const auto labels = drain(*fed.feeder, 1, 5000);
     const auto sum = std::accumulate(labels.begin(), labels.end(), 0ll);
     EXPECT_EQ(sum, 5000ll * 4999 / 2);
   }
 }
 
-TEST(FeederThreads, SlowAndBurstyConsumers) {
-  const NumberedSource source(400);
-  FedBy fed(source, threaded(1, 4));
-  ASSERT_TRUE(fed.feeder->start_epoch(0));
+TEST_P(FeederThreads, SlowAndBurstyConsumers) {
+  FedBy fed(shuffled(400), threaded(1, 4, GetParam()));
+  ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
   for (int i = 0; i < 100; ++i) {
     // Takes three, releases them out of order: the reader sleeps and wakes.
     const auto a = fed.feeder->next();
@@ -46,19 +51,18 @@ TEST(FeederThreads, SlowAndBurstyConsumers) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     for (const auto* batch : {&*c, &*a, &*b}) {
-      const float x = *static_cast<const float*>((*batch).features);
-      const auto y = *static_cast<const std::int32_t*>((*batch).labels);
+      const float x = *static_cast<const float*>((*batch).field(0));
+      const auto y = *static_cast<const std::int32_t*>((*batch).field(1));
       ASSERT_EQ(x, static_cast<float>(y * 10));
       fed.feeder->release(batch->slot);
     }
   }
 }
 
-TEST(FeederThreads, EpochsAbandonedAtAnyMoment) {
-  const NumberedSource source(64);
-  FedBy fed(source, threaded(4, 3));
+TEST_P(FeederThreads, EpochsAbandonedAtAnyMoment) {
+  FedBy fed(shuffled(64), threaded(4, 3, GetParam()));
   for (int i = 0; i < 500; ++i) {
-    ASSERT_TRUE(fed.feeder->start_epoch(i));
+    ASSERT_TRUE(fed.feeder->start({i, 0, {}}));
     for (int taken = 0; taken < i % 5; ++taken) {
       const auto batch = fed.feeder->next();
       ASSERT_TRUE(batch);
@@ -67,16 +71,15 @@ TEST(FeederThreads, EpochsAbandonedAtAnyMoment) {
       if (taken == 3) break;
     }
   }
-  ASSERT_TRUE(fed.feeder->start_epoch(1000));
+  ASSERT_TRUE(fed.feeder->start({1000, 0, {}}));
   EXPECT_EQ(drain(*fed.feeder, 4, 64).size(), 64u);
 }
 
-TEST(FeederThreads, StopsWhereverTheReaderIs) {
-  const NumberedSource source(1000);
+TEST_P(FeederThreads, StopsWhereverTheReaderIs) {
   for (int i = 0; i < 100; ++i) {
-    FedBy fed(source, threaded(2, 2));
+    FedBy fed(shuffled(1000), threaded(2, 2, GetParam()));
     if (i % 4 > 0) {
-      ASSERT_TRUE(fed.feeder->start_epoch(i));
+      ASSERT_TRUE(fed.feeder->start({i, 0, {}}));
     }
     if (i % 4 > 1) {
       ASSERT_TRUE(fed.feeder->next());
@@ -87,15 +90,33 @@ TEST(FeederThreads, StopsWhereverTheReaderIs) {
   }
 }
 
-TEST(FeederThreads, ReadsAheadOnlyAsFarAsTheRing) {
-  const NumberedSource source(1000);
-  FedBy fed(source, threaded(2, 3));
-  ASSERT_TRUE(fed.feeder->start_epoch(0));
-  for (int i = 0; i < 200 && source.reads < 3; ++i) {
+TEST_P(FeederThreads, ReadsAheadOnlyAsFarAsTheRing) {
+  const auto set = std::make_shared<NumberedSet>(1000);
+  FedBy fed(input_over(set), threaded(2, 3, GetParam()));
+  ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
+  for (int i = 0; i < 200 && set->reads < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(source.reads, 3);
+  EXPECT_EQ(set->reads, 3);
+}
+
+TEST(FeederReaders, MayBeFewerOrMoreAtAnyMoment) {
+  FedBy fed(shuffled(3000), threaded(3, 6, 4));
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    ASSERT_TRUE(fed.feeder->start({epoch, 0, {}}));
+    std::int64_t examples = 0;
+    for (int i = 0;; ++i) {
+      if (i % 7 == 0) fed.feeder->set_active_readers(1 + (i / 7) % 4);
+      const auto batch = fed.feeder->next();
+      ASSERT_TRUE(batch);
+      if (batch->examples == 0) break;
+      examples += batch->examples;
+      fed.feeder->release(batch->slot);
+    }
+    EXPECT_EQ(examples, 3000);
+  }
+  EXPECT_EQ(fed.feeder->times().batches, 4000);
 }
 
 }  // namespace

@@ -74,8 +74,8 @@ TEST(JobFile, ReadsEveryKey) {
   EXPECT_EQ(job->data.source.where, "some/job.toml:17: data.source");
   EXPECT_EQ(job->data.source.label_kind, LabelKind::binary);
   ASSERT_EQ(job->data.pipeline.size(), 3u);
-  EXPECT_EQ(job->data.pipeline[2].stage, "prefetch");
-  EXPECT_EQ(job->data.pipeline[2].batches, 3);
+  EXPECT_EQ(job->data.pipeline[2].name, "prefetch");
+  EXPECT_EQ(job->data.pipeline[2].integer("batches", 1), 3);
   EXPECT_EQ(job->train.batch, 8);
   EXPECT_EQ(job->train.epochs, 2);
   EXPECT_EQ(job->train.seed, 7);

@@ -1,10 +1,8 @@
 // [data] of a job file.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include "train/job_file/job_file_sections.h"
+#include "train/job_file/recipe_reader.h"
 
 namespace plimsoll::train {
 namespace {
@@ -12,7 +10,6 @@ namespace {
 using std::string_view;
 
 constexpr std::int64_t kMostExamples = std::int64_t{1} << 48;
-constexpr std::int64_t kMostPrefetched = 1024;
 
 void read_labels(JobErrors& errors, const JobValue& value,
                  const std::string& path, SourceSpec& source) {
@@ -42,12 +39,6 @@ void read_labels(JobErrors& errors, const JobValue& value,
   }
 }
 
-std::string resolve(const std::string& folder, const std::string& path) {
-  const std::filesystem::path file(path);
-  if (path.empty() || file.is_absolute()) return path;
-  return (std::filesystem::path(folder) / file).string();
-}
-
 SourceSpec read_source(JobErrors& errors, const JobValue& value,
                        const std::string& path, const std::string& folder) {
   SourceSpec source;
@@ -56,6 +47,13 @@ SourceSpec read_source(JobErrors& errors, const JobValue& value,
   kind.read_name("type", source_types(), "source", source.type);
   if (errors.any()) return source;
 
+  if (const data::RecipeDef* def = data::find_source(source.type)) {
+    TableReader table(errors, value, path,
+                      fmt::format("a source of type {}", source.type));
+    source.recipe = read_recipe(table, *def, "type", folder);
+    source.where = table.place();
+    return source;
+  }
   static constexpr string_view kRandom[] = {"type", "examples", "features",
                                             "labels"};
   static constexpr string_view kNpy[] = {"type", "features", "labels"};
@@ -69,8 +67,8 @@ SourceSpec read_source(JobErrors& errors, const JobValue& value,
     table.require("labels", "`labels`, the name of an npy file");
     table.read("features", source.features_path);
     table.read("labels", source.labels_path);
-    source.features_path = resolve(folder, source.features_path);
-    source.labels_path = resolve(folder, source.labels_path);
+    source.features_path = resolve_path(folder, source.features_path);
+    source.labels_path = resolve_path(folder, source.labels_path);
     return source;
   }
   table.allow(kRandom);
@@ -84,28 +82,23 @@ SourceSpec read_source(JobErrors& errors, const JobValue& value,
   return source;
 }
 
-StageSpec read_stage(JobErrors& errors, const JobValue& value,
-                     const std::string& path) {
-  StageSpec stage;
+data::Recipe read_stage(JobErrors& errors, const JobValue& value,
+                        const std::string& path, const std::string& folder) {
+  std::string name;
   TableReader kind(errors, value, path, "a stage");
   kind.require("stage", "a `stage`: " + list_of(stages()));
-  kind.read_name("stage", stages(), "stage", stage.stage);
-  if (errors.any()) return stage;
-
-  static constexpr string_view kPlain[] = {"stage"};
-  static constexpr string_view kPrefetch[] = {"stage", "batches"};
-  TableReader table(errors, value, path,
-                    fmt::format("a {} stage", stage.stage));
-  table.allow(stage.stage == "prefetch" ? Names(kPrefetch) : Names(kPlain));
-  table.read("batches", {0, kMostPrefetched}, stage.batches);
-  return stage;
+  kind.read_name("stage", stages(), "stage", name);
+  if (errors.any()) return {};
+  TableReader table(errors, value, path, fmt::format("a {} stage", name));
+  return read_recipe(table, *data::find_stage(name), "stage", folder);
 }
 
-// Each stage once, in the one order that this version can run.
+// Batches are made last, straight into the memory that training reads.
 void read_pipeline(TableReader& table, const JobValue& list,
-                   std::vector<StageSpec>& pipeline) {
+                   const std::string& folder,
+                   std::vector<data::Recipe>& pipeline) {
   const std::string base = table.path_of("pipeline");
-  std::ptrdiff_t last = -1;
+  std::string last;  // `batch` or `prefetch`, once there was one
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const JobValue& item = list.items[i];
     const std::string path = fmt::format("{}[{}]", base, i);
@@ -117,25 +110,19 @@ void read_pipeline(TableReader& table, const JobValue& list,
                       describe(item.kind)));
       return;
     }
-    pipeline.push_back(read_stage(table.errors(), item, path));
+    pipeline.push_back(read_stage(table.errors(), item, path, folder));
     if (table.errors().any()) return;
-    const Names order = stages();
-    const auto rank =
-        std::find(order.begin(), order.end(), pipeline.back().stage) -
-        order.begin();
-    if (rank == last) {
+    const std::string& name = pipeline.back().name;
+    if (name == last) {
+      table.errors().add(item, path, fmt::format("a second `{}`", name));
+    } else if (last == "prefetch" || (last == "batch" && name != "prefetch")) {
       table.errors().add(item, path,
-                         fmt::format("a second `{}`", pipeline.back().stage));
-    } else if (rank < last) {
-      table.errors().add(
-          item, path,
-          fmt::format("`{}` must come before `{}`", pipeline.back().stage,
-                      order[static_cast<std::size_t>(last)]));
+                         fmt::format("`{}` must come before `{}`", name, last));
     }
-    last = rank;
+    if (name == "batch" || name == "prefetch") last = name;
   }
-  for (const StageSpec& stage : pipeline) {
-    if (stage.stage == "batch") return;
+  for (const data::Recipe& stage : pipeline) {
+    if (stage.name == "batch") return;
   }
   table.complain("pipeline", "has no { stage = \"batch\" }");
 }
@@ -159,10 +146,9 @@ void read_data(TableReader& table, const std::string& folder, DataSpec& data) {
   }
   table.read_name("residency", residencies(), "residency", data.residency);
   if (const JobValue* list = table.array("pipeline")) {
-    read_pipeline(table, *list, data.pipeline);
+    read_pipeline(table, *list, folder, data.pipeline);
   } else {
-    for (const string_view stage : stages())
-      data.pipeline.push_back({std::string(stage)});
+    data.pipeline = data::default_pipeline();
   }
 }
 

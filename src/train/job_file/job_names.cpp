@@ -4,6 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "data/recipe.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -16,10 +18,8 @@ constexpr string_view kInitializers[] = {
     "glorot_uniform", "glorot_normal", "he_uniform",     "he_normal",
     "lecun_uniform",  "lecun_normal",  "random_uniform", "random_normal",
     "zeros",          "ones"};
-constexpr string_view kSources[] = {"random", "npy"};
 constexpr string_view kLabels[] = {"binary", "uniform", "classes"};
 constexpr string_view kResidencies[] = {"stream", "memory"};
-constexpr string_view kStages[] = {"shuffle", "batch", "prefetch"};
 constexpr string_view kOptimizers[] = {"sgd", "adam", "adamw"};
 constexpr string_view kLosses[] = {
     "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
@@ -48,15 +48,33 @@ std::size_t edits(string_view a, string_view b) {
   return row.back();
 }
 
+std::vector<string_view> names_of(std::span<const data::RecipeDef> defs) {
+  std::vector<string_view> names;
+  for (const data::RecipeDef& def : defs) names.push_back(def.name);
+  return names;
+}
+
+std::vector<string_view> all_sources() {
+  std::vector<string_view> names = names_of(data::source_defs());
+  names.insert(names.begin(), {"random", "npy"});
+  return names;
+}
+
 }  // namespace
 
 Names layer_types() { return kLayers; }
 Names activations() { return kActivations; }
 Names initializers() { return kInitializers; }
-Names source_types() { return kSources; }
+Names source_types() {
+  static const std::vector<string_view> kSources = all_sources();
+  return kSources;
+}
 Names label_types() { return kLabels; }
 Names residencies() { return kResidencies; }
-Names stages() { return kStages; }
+Names stages() {
+  static const std::vector<string_view> kStages = names_of(data::stage_defs());
+  return kStages;
+}
 Names optimizers() { return kOptimizers; }
 Names losses() { return kLosses; }
 Names metrics() { return kMetrics; }

@@ -53,6 +53,7 @@ class TableReader {
   void allow(Names known);
 
   bool has(std::string_view key) const;
+  const JobValue* find(std::string_view key) const { return table_->find(key); }
   void require(std::string_view key, std::string_view right);
 
   void read(std::string_view key, IntegerRange range, std::int64_t& out);

@@ -1,4 +1,4 @@
-#include "data/uniform_lanes.h"
+#include "data/sets/uniform_lanes.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>

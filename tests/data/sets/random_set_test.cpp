@@ -1,4 +1,4 @@
-#include "data/random_source.h"
+#include "data/sets/random_set.h"
 
 #include <gtest/gtest.h>
 
@@ -6,15 +6,22 @@
 #include <cmath>
 #include <vector>
 
-#include "data/uniform_rows.h"
+#include "data/sets/uniform_rows.h"
 
 namespace plimsoll::data {
 namespace {
 
-std::unique_ptr<RandomSource> make(const RandomSpec& spec) {
-  auto source = RandomSource::create(spec);
+std::unique_ptr<RandomSet> make(const RandomSpec& spec) {
+  auto source = RandomSet::create(spec);
   EXPECT_TRUE(source) << source.error().message;
   return *std::move(source);
+}
+
+Status gather(const Indexed& set, std::span<const std::int64_t> numbers,
+              void* features, void* labels) {
+  std::byte* const rows[] = {static_cast<std::byte*>(features),
+                             static_cast<std::byte*>(labels)};
+  return set.gather(numbers, rows, {});
 }
 
 RandomSpec uniform_spec() {
@@ -59,31 +66,31 @@ TEST(UniformRows, TailsAreTheSameElements) {
   }
 }
 
-TEST(RandomSource, AnExampleIsTheSameInAnyBatch) {
+TEST(RandomSet, AnExampleIsTheSameInAnyBatch) {
   const auto source = make(uniform_spec());
-  const auto width = static_cast<std::size_t>(source->features().elements());
+  const auto width =
+      static_cast<std::size_t>(source->spec()[0].shape.elements());
   EXPECT_EQ(width, 133u);
   const std::array<std::int64_t, 4> indices = {999, 5, 0, 5};
   std::vector<float> x(4 * width);
   std::vector<float> y(4 * 10);
-  ASSERT_TRUE(
-      source->read(indices, DType::f32, x.data(), DType::f32, y.data(), {}));
+  ASSERT_TRUE(gather(*source, indices, x.data(), y.data()));
   for (std::size_t i = 0; i < indices.size(); ++i) {
     std::vector<float> one(width);
-    std::vector<double> label(10);
-    ASSERT_TRUE(source->read(std::span(indices).subspan(i, 1), DType::f32,
-                             one.data(), DType::f64, label.data(), {}));
+    std::vector<float> label(10);
+    ASSERT_TRUE(gather(*source, std::span(indices).subspan(i, 1), one.data(),
+                       label.data()));
     for (std::size_t j = 0; j < width; ++j) {
       ASSERT_EQ(x[i * width + j], one[j]);
     }
     for (std::size_t j = 0; j < 10; ++j) {
-      ASSERT_EQ(y[i * 10 + j], static_cast<float>(label[j]));
+      ASSERT_EQ(y[i * 10 + j], label[j]);
     }
   }
   EXPECT_NE(x[0], x[width]);
 }
 
-TEST(RandomSource, ValuesAreUniform) {
+TEST(RandomSet, ValuesAreUniform) {
   RandomSpec spec = uniform_spec();
   spec.features = {1000};
   const auto source = make(spec);
@@ -93,8 +100,7 @@ TEST(RandomSource, ValuesAreUniform) {
   }
   std::vector<float> x(100000);
   std::vector<float> y(1000);
-  ASSERT_TRUE(
-      source->read(indices, DType::f32, x.data(), DType::f32, y.data(), {}));
+  ASSERT_TRUE(gather(*source, indices, x.data(), y.data()));
   double sum = 0;
   double squares = 0;
   std::array<int, 64> cells{};
@@ -113,24 +119,22 @@ TEST(RandomSource, ValuesAreUniform) {
   EXPECT_NE(x[0], y[0]);
 }
 
-TEST(RandomSource, BinaryAndClassLabels) {
+TEST(RandomSet, BinaryAndClassLabels) {
   RandomSpec spec = uniform_spec();
   spec.labels = RandomLabels::binary;
   const auto binary = make(spec);
   spec.labels = RandomLabels::classes;
   spec.classes = 5;
   const auto classes = make(spec);
-  EXPECT_EQ(binary->labels(), (FieldType{DType::f32, {}}));
-  EXPECT_EQ(classes->labels(), (FieldType{DType::i32, {}}));
+  EXPECT_EQ(binary->spec()[1], fixed_field("labels", DType::f32, {}));
+  EXPECT_EQ(classes->spec()[1], fixed_field("labels", DType::i32, {}));
   std::array<int, 5> counts{};
   double ones = 0;
   for (std::int64_t i = 0; i < 1000; ++i) {
     float bit = -1;
     std::int32_t label = -1;
-    ASSERT_TRUE(
-        binary->read({&i, 1}, DType::f32, nullptr, DType::f32, &bit, {}));
-    ASSERT_TRUE(
-        classes->read({&i, 1}, DType::f32, nullptr, DType::i32, &label, {}));
+    ASSERT_TRUE(gather(*binary, {&i, 1}, nullptr, &bit));
+    ASSERT_TRUE(gather(*classes, {&i, 1}, nullptr, &label));
     ASSERT_TRUE(bit == 0 || bit == 1);
     ASSERT_TRUE(label >= 0 && label < 5);
     ones += bit;
@@ -140,7 +144,7 @@ TEST(RandomSource, BinaryAndClassLabels) {
   for (const int count : counts) EXPECT_NEAR(count, 200, 64);
 }
 
-TEST(RandomSource, TheSeedChangesEverything) {
+TEST(RandomSet, TheSeedChangesEverything) {
   RandomSpec spec = uniform_spec();
   const auto one = make(spec);
   spec.seed = 2;
@@ -148,32 +152,29 @@ TEST(RandomSource, TheSeedChangesEverything) {
   const std::int64_t index = 0;
   std::vector<float> a(133);
   std::vector<float> b(133);
-  ASSERT_TRUE(
-      one->read({&index, 1}, DType::f32, a.data(), DType::f32, nullptr, {}));
-  ASSERT_TRUE(
-      two->read({&index, 1}, DType::f32, b.data(), DType::f32, nullptr, {}));
+  ASSERT_TRUE(gather(*one, {&index, 1}, a.data(), nullptr));
+  ASSERT_TRUE(gather(*two, {&index, 1}, b.data(), nullptr));
   int equal = 0;
   for (std::size_t i = 0; i < a.size(); ++i) equal += a[i] == b[i] ? 1 : 0;
   EXPECT_LT(equal, 2);
 }
 
-TEST(RandomSource, RefusesSetsThatCannotBe) {
+TEST(RandomSet, RefusesSetsThatCannotBe) {
   RandomSpec spec = uniform_spec();
   spec.examples = 0;
-  EXPECT_FALSE(RandomSource::create(spec));
+  EXPECT_FALSE(RandomSet::create(spec));
   spec = uniform_spec();
   spec.examples = std::int64_t{1} << 58;
-  EXPECT_FALSE(RandomSource::create(spec));
+  EXPECT_FALSE(RandomSet::create(spec));
   spec = uniform_spec();
   spec.features = {5, 0};
-  EXPECT_FALSE(RandomSource::create(spec));
+  EXPECT_FALSE(RandomSet::create(spec));
   spec = uniform_spec();
   spec.labels = RandomLabels::classes;
-  EXPECT_FALSE(RandomSource::create(spec));
+  EXPECT_FALSE(RandomSet::create(spec));
   const auto source = make(uniform_spec());
   for (const std::int64_t index : {-1, 1000}) {
-    EXPECT_FALSE(source->read({&index, 1}, DType::f32, nullptr, DType::f32,
-                              nullptr, {}));
+    EXPECT_FALSE(gather(*source, {&index, 1}, nullptr, nullptr));
   }
 }
 

@@ -1,8 +1,8 @@
-#include "data/uniform_rows.h"
+#include "data/sets/uniform_rows.h"
 
 #include <cstring>
 
-#include "data/uniform_lanes.h"
+#include "data/sets/uniform_lanes.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>

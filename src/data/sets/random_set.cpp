@@ -1,0 +1,111 @@
+#include "data/sets/random_set.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "base/hash.h"
+#include "data/check.h"
+#include "data/sets/uniform_rows.h"
+
+namespace plimsoll::data {
+namespace {
+
+FieldSpec label_field(const RandomSpec& spec) {
+  switch (spec.labels) {
+    case RandomLabels::uniform:
+      return fixed_field("labels", DType::f32, spec.label_shape);
+    case RandomLabels::classes:
+      return fixed_field("labels", DType::i32, {});
+    case RandomLabels::binary:
+      break;
+  }
+  return fixed_field("labels", DType::f32, {});
+}
+
+void make_uniform(std::uint64_t key, std::int64_t example,
+                  const FieldSpec& field, std::byte* out) {
+  fill_uniform(key, static_cast<std::uint64_t>(example), 0,
+               field.shape.elements(), reinterpret_cast<float*>(out));
+}
+
+}  // namespace
+
+RandomSet::RandomSet(const RandomSpec& spec)
+    : spec_(spec),
+      fields_{fixed_field("features", DType::f32, spec.features),
+              label_field(spec)},
+      // Streams of their own: other uses of the seed must not repeat them.
+      feature_key_(stable_hash("data.random.features", ~spec.seed)),
+      label_key_(stable_hash("data.random.labels", ~spec.seed)) {}
+
+Result<std::unique_ptr<RandomSet>> RandomSet::create(const RandomSpec& spec) {
+  const std::string name = "the random source";
+  // Before the fields' bytes are multiplied out.
+  PLIMSOLL_RETURN_IF_ERROR(check_field(
+      name, spec.examples, {"features", DType::f32, spec.features, 0}));
+  PLIMSOLL_RETURN_IF_ERROR(check_field(
+      name, spec.examples, {"labels", DType::f32, spec.label_shape, 0}));
+  if (spec.labels == RandomLabels::classes &&
+      (spec.classes < 1 || spec.classes > INT32_MAX)) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("{} has labels of {} classes: 1 to {} can be",
+                             name, spec.classes, INT32_MAX)};
+  }
+  return std::unique_ptr<RandomSet>(new RandomSet(spec));
+}
+
+void RandomSet::make_label(std::int64_t example, std::byte* out) const {
+  if (spec_.labels == RandomLabels::uniform) {
+    make_uniform(label_key_, example, fields_[1], out);
+    return;
+  }
+  const std::uint32_t bits =
+      uniform_bits(label_key_, static_cast<std::uint64_t>(example), 0);
+  if (spec_.labels == RandomLabels::binary) {
+    const float label = static_cast<float>(bits >> 31);
+    std::memcpy(out, &label, sizeof(label));
+    return;
+  }
+  const auto label = static_cast<std::int32_t>(
+      bits * static_cast<std::uint64_t>(spec_.classes) >> 32);
+  std::memcpy(out, &label, sizeof(label));
+}
+
+Status RandomSet::read(std::int64_t number, Element& out,
+                       std::span<std::byte* const> buffers,
+                       const ReadContext& context) const {
+  PLIMSOLL_RETURN_IF_ERROR(gather({&number, 1}, buffers, context));
+  out.index = number;
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    out.values[i] = {buffers[i], fields_[i].most_bytes, fields_[i].shape};
+  }
+  return {};
+}
+
+Status RandomSet::gather(std::span<const std::int64_t> numbers,
+                         std::span<std::byte* const> rows,
+                         const ReadContext&) const {
+  PLIMSOLL_RETURN_IF_ERROR(check_numbers(*this, numbers));
+  std::byte* features = rows[0];
+  std::byte* labels = rows[1];
+  for (const std::int64_t number : numbers) {
+    if (features != nullptr) {
+      make_uniform(feature_key_, number, fields_[0], features);
+      features += fields_[0].most_bytes;
+    }
+    if (labels != nullptr) {
+      make_label(number, labels);
+      labels += fields_[1].most_bytes;
+    }
+  }
+  return {};
+}
+
+std::string RandomSet::describe() const {
+  return fmt::format("random: {} examples of {}, made as they are read",
+                     spec_.examples, to_string(fields_[0].shape));
+}
+
+}  // namespace plimsoll::data

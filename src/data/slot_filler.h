@@ -1,0 +1,46 @@
+// Fills one slot with one batch, from a set or from a stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "data/feeder.h"
+
+namespace plimsoll::data {
+
+class SlotFiller {
+ public:
+  SlotFiller(const Input& input, const FeederOptions& options,
+             const FeederLayout& layout, std::byte* memory)
+      : input_(input), options_(options), layout_(layout), memory_(memory) {}
+
+  // Sets the fields' shapes for `count` examples, and their addresses in the
+  // slot or, from position `first` on, in the set.
+  void describe(int slot, std::int64_t first, std::int64_t count,
+                Element& out) const;
+
+  // Elements [first, first + count) of the epoch's order; `reader` has its
+  // own scratch.
+  Status fill_from_set(int reader, std::int64_t epoch, std::int64_t first,
+                       std::int64_t count, Element& out) const;
+
+  // Up to a batch of elements; the number there were.
+  Result<std::int64_t> fill_from_stream(Element& out) const;
+
+  // A class that the model has no output for would train to NaN.
+  Status check_classes(std::int64_t epoch, std::int64_t first,
+                       std::int64_t count, const Element& batch) const;
+
+ private:
+  DType cast_of(std::size_t field) const;
+  Status gather(std::span<const std::int64_t> numbers, std::int64_t done,
+                Element& out, std::byte* cast, const ReadContext& how) const;
+
+  const Input& input_;
+  const FeederOptions& options_;
+  const FeederLayout& layout_;
+  std::byte* const memory_;
+};
+
+}  // namespace plimsoll::data

@@ -1,0 +1,132 @@
+#include "data/slot_ring.h"
+
+#include <thread>
+
+namespace plimsoll::data {
+namespace {
+
+constexpr std::uint32_t kFree = 0;
+constexpr std::uint32_t kReady = 1;
+constexpr std::uint32_t kFailed = 2;
+constexpr std::uint32_t kHeld = 3;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
+
+// About 10 microseconds: going to sleep and being woken costs as much. On one
+// processor nobody else could make progress meanwhile.
+int spins() { return std::thread::hardware_concurrency() > 1 ? 256 : 0; }
+
+}  // namespace
+
+SlotRing::SlotRing(int slots)
+    : slots_(static_cast<std::size_t>(slots)), spin_limit_(spins()) {
+  reset();
+}
+
+void SlotRing::reset() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].turn.store(turn_of(i, kFree));
+  }
+  filled_.store(0);
+  released_.store(0);
+  cancelled_.store(false);
+}
+
+bool SlotRing::is_free(std::uint64_t sequence) const {
+  return at(sequence).turn.load(std::memory_order_acquire) ==
+         turn_of(sequence, kFree);
+}
+
+bool SlotRing::is_held(std::uint64_t sequence) const {
+  return (at(sequence).turn.load(std::memory_order_relaxed) & 3) == kHeld;
+}
+
+bool SlotRing::wait_until_free(std::uint64_t sequence) {
+  for (int i = 0; i < spin_limit_; ++i) {
+    if (cancelled_.load(std::memory_order_relaxed)) return false;
+    if (is_free(sequence)) return true;
+    pause_briefly();
+  }
+  for (;;) {
+    const std::uint32_t seen = events_.load();
+    // In this order on both sides (say, then look), one of the two sees the
+    // other: no wake-up is lost.
+    asleep_.fetch_add(1);
+    const bool stop = cancelled_.load();
+    const bool free = at(sequence).turn.load() == turn_of(sequence, kFree);
+    if (!stop && !free) events_.wait(seen);
+    asleep_.fetch_sub(1);
+    if (stop) return false;
+    if (free) return true;
+  }
+}
+
+bool SlotRing::wait_for_change() {
+  const std::uint32_t seen = events_.load();
+  asleep_.fetch_add(1);
+  if (!cancelled_.load()) events_.wait(seen);
+  asleep_.fetch_sub(1);
+  return !cancelled_.load();
+}
+
+void SlotRing::publish(std::uint64_t sequence, Filled how) {
+  filled_.fetch_add(1, std::memory_order_relaxed);
+  Slot& slot = at(sequence);
+  slot.turn.store(turn_of(sequence, how == Filled::ready ? kReady : kFailed));
+  slot.turn.notify_one();
+}
+
+SlotRing::Filled SlotRing::wait_until_filled(std::uint64_t sequence) {
+  Slot& slot = at(sequence);
+  std::uint32_t turn = slot.turn.load(std::memory_order_acquire);
+  const auto filled = [&] {
+    return turn == turn_of(sequence, kReady) ||
+           turn == turn_of(sequence, kFailed);
+  };
+  if (!filled() && asleep_.load() != 0) wake_readers();
+  for (int i = 0; !filled() && i < spin_limit_; ++i) {
+    pause_briefly();
+    turn = slot.turn.load(std::memory_order_acquire);
+  }
+  while (!filled()) {
+    slot.turn.wait(turn);
+    turn = slot.turn.load(std::memory_order_acquire);
+  }
+  return turn == turn_of(sequence, kReady) ? Filled::ready : Filled::failed;
+}
+
+void SlotRing::hold(std::uint64_t sequence) {
+  at(sequence).turn.store(turn_of(sequence, kHeld), std::memory_order_relaxed);
+}
+
+void SlotRing::release(int slot) noexcept {
+  auto& turn = slots_[static_cast<std::size_t>(slot)].turn;
+  const std::uint32_t held = turn.load(std::memory_order_relaxed);
+  if ((held & 3) != kHeld) return;
+  const auto next = static_cast<std::uint32_t>(slots_.size()) << 2;
+  turn.store((held - kHeld) + next);
+  const std::uint32_t released =
+      released_.fetch_add(1, std::memory_order_relaxed) + 1;
+  // Waking is a system call: sleeping readers get half a ring of work, or are
+  // woken by the consumer when nothing is left.
+  const std::uint32_t full = filled_.load(std::memory_order_relaxed) - released;
+  if (full <= slots_.size() / 2 && asleep_.load() != 0) wake_readers();
+}
+
+void SlotRing::cancel() noexcept {
+  cancelled_.store(true);
+  wake_readers();
+}
+
+void SlotRing::wake_readers() noexcept {
+  events_.fetch_add(1);
+  events_.notify_all();
+}
+
+}  // namespace plimsoll::data
