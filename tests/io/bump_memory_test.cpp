@@ -44,7 +44,7 @@ TEST(BumpMemory, TakesOnlyTheLatestBack) {
 TEST(BumpMemory, NothingComesOfNothing) {
   BumpMemory none;
   EXPECT_EQ(none.take(1), nullptr);
-  std::array<std::byte, 3> few;
+  alignas(64) std::array<std::byte, 3> few;
   BumpMemory small{std::span(few)};
   EXPECT_EQ(small.take(4), nullptr);
 }

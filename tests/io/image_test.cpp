@@ -339,6 +339,34 @@ TEST(Image, RefusesOtherFilesAndTooLittleMemory) {
   EXPECT_TRUE(has(decoded.error().message, "bytes of scratch; there are 100"));
 }
 
+// The libraries' vector code is not seen by the sanitizers.
+TEST(Image, NothingIsWrittenBehindWhatWasGiven) {
+  for (int width = 1; width < 70; ++width) {
+    JpegStyle progressive;
+    progressive.progressive = true;
+    const Picture picture = smooth_picture(width, 9, 3);
+    for (const std::string& file :
+         {jpeg_file(picture), jpeg_file(picture, progressive),
+          png_file(picture), png_file(picture, {.interlaced = true})}) {
+      for (const int channels : {1, 3, 4}) {
+        const auto info = image_info(bytes_of(file));
+        ASSERT_TRUE(info);
+        const auto image_bytes = static_cast<std::size_t>(width * 9 * channels);
+        const auto scratch_bytes =
+            static_cast<std::size_t>(info->scratch_bytes);
+        std::vector<std::byte> out(image_bytes + 64, std::byte{0xa7});
+        std::vector<std::byte> scratch(scratch_bytes + 64, std::byte{0xa7});
+        ASSERT_TRUE(decode_image(bytes_of(file), {.channels = channels},
+                                 std::span(out).first(image_bytes),
+                                 std::span(scratch).first(scratch_bytes)));
+        EXPECT_EQ(std::count(out.end() - 64, out.end(), std::byte{0xa7}), 64);
+        EXPECT_EQ(
+            std::count(scratch.end() - 64, scratch.end(), std::byte{0xa7}), 64);
+      }
+    }
+  }
+}
+
 TEST(Image, MostScratchHoldsForEveryKind) {
   for (const int width : {8, 100, 801}) {
     const ImageSize size{width, 77};

@@ -9,7 +9,7 @@ namespace plimsoll::data {
 struct ResizeVector {
   std::int64_t height, width, channels;
   std::int64_t out_height, out_width;
-  bool bytes;                         // u8, else f32
+  bool bytes;  // u8, else f32
   std::vector<float> bilinear;
   std::vector<float> nearest;
 };
