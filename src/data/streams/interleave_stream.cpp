@@ -148,7 +148,14 @@ class InterleaveStream final : public Stream {
     following_ = in_block_ = 0;
     turn_ = 0;
     open_ = 0;
-    for (Place& place : places_) place.input = kEmpty;
+    for (Place& place : places_) {
+      if (place.input == kEmpty) continue;
+      // Threads of an input in mid-epoch let go of memory that is given to
+      // another one.
+      Placer nowhere;
+      inputs_[static_cast<std::size_t>(place.input)]->place(nowhere);
+      place.input = kEmpty;
+    }
     if (options_.shuffle) {
       order_.emplace(inputs(), options_.seed,
                      static_cast<std::uint64_t>(epoch));

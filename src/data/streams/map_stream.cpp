@@ -66,6 +66,7 @@ class MapStream final : public Stage {
   }
 
   void place(Placer& placer) override {
+    quiesce();  // placed anew, nobody may still write to the old memory
     input_->place(placer);
     raw_.place(placer, name(), "elements on their way", slots());
     made_.place(placer, name(), "elements made", slots());

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "data/streams/error_skipping.h"
+#include "data/streams/interleave_stream.h"
 #include "data/streams/repeat_stream.h"
 #include "data/streams/stream_fixture.h"
 #include "data/streams/zip_stream.h"
@@ -299,6 +299,60 @@ TEST(MapStream, DroppedInMidEpochLeavesNothingBehind) {
     EXPECT_EQ(threads_of_this_process(), before + 4);
   }
   EXPECT_EQ(threads_of_this_process(), before);
+}
+
+// Writes for a while, so that memory given away too early is seen.
+class SlowTriple final : public Map {
+ public:
+  std::string name() const override { return "slow triple"; }
+  Result<ElementSpec> bind(const ElementSpec& in) override {
+    return triple_.bind(in);
+  }
+  bool writes(int field) const override { return triple_.writes(field); }
+  std::int64_t scratch_bytes() const override {
+    return triple_.scratch_bytes();
+  }
+  Status apply(const Element& in, Element& out,
+               std::span<std::byte* const> buffers,
+               const MapContext& context) const override {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return triple_.apply(in, out, buffers, context);
+  }
+
+ private:
+  TripleMap triple_;
+};
+
+TEST(MapStream, InterleavedOnesShareMemoryInTurn) {
+  auto workers = workers_of(4);
+  std::vector<std::unique_ptr<Stream>> inputs;
+  for (int i = 0; i < 6; ++i) {
+    MapStreamOptions options;
+    options.chunk_bytes = 1;
+    inputs.push_back(
+        taken(map_stream(numbered(20, 100 * i),
+                         {std::make_shared<SlowTriple>()}, *workers, options)));
+  }
+  InterleaveOptions turns;
+  turns.cycle = 2;
+  turns.shuffle = true;
+  Placed all(interleave_stream(std::move(inputs), turns));
+  std::vector<Row> expected;
+  for (int i = 0; i < 6; ++i) {
+    for (Row& row : tripled(numbered(20, 100 * i)->rows(9), 9, 1)) {
+      expected.push_back(std::move(row));
+    }
+  }
+  auto values = firsts(expected);
+  std::sort(values.begin(), values.end());
+  for (std::int64_t stop = 0; stop < 40; ++stop) {
+    ASSERT_TRUE(all->start(stop));
+    all.drain(stop);  // and abandoned
+    if (stop % 8 != 0) continue;
+    auto seen = firsts(all.epoch(9));
+    std::sort(seen.begin(), seen.end());
+    ASSERT_EQ(seen, values) << stop;
+  }
 }
 
 TEST(MapStream, RefusesWhatAMapCannotTake) {

@@ -260,6 +260,8 @@ class TripleMap final : public Map {
     const Value& from = in.values[0];
     // Whoever shares this scratch would be seen by the sanitizer.
     std::memset(context.scratch.data(), 1, 64);
+    // Were the output to overlap the input, the latter would be gone.
+    std::memset(buffers[0], 0x5a, static_cast<std::size_t>(from.bytes));
     for (std::int64_t at = 0; at < from.bytes; at += 8) {
       std::int64_t x = 0;
       std::memcpy(&x, from.data + at, 8);
