@@ -5,21 +5,34 @@
 namespace plimsoll::data::PLIMSOLL_ISA {
 namespace {
 
-// Four floats at any address of floats.
+// Four floats, and two, at any address of floats.
 typedef float Four __attribute__((vector_size(16), aligned(4)));
+typedef float Two __attribute__((vector_size(8), aligned(4)));
 
 void widen(const std::uint8_t* in, std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]);
 }
 
+// Both neighbours lie beside one another, so one load brings them; where
+// there is but one, `part` is 0.
 void across_one(const float* row, const BetweenTable& table,
                 float* __restrict out) {
   const std::int32_t* lower = table.lower;
-  const std::int32_t* upper = table.upper;
-  const float* part = table.part;
-  for (std::int64_t x = 0; x < table.count; ++x) {
+  std::int64_t x = 0;
+  for (; x + 4 <= table.count; x += 4) {
+    const auto pair = [&](std::int64_t i) {
+      return *reinterpret_cast<const Two*>(row + lower[x + i]);
+    };
+    const Four first = __builtin_shufflevector(pair(0), pair(1), 0, 1, 2, 3);
+    const Four second = __builtin_shufflevector(pair(2), pair(3), 0, 1, 2, 3);
+    const Four left = __builtin_shufflevector(first, second, 0, 2, 4, 6);
+    const Four right = __builtin_shufflevector(first, second, 1, 3, 5, 7);
+    const Four part = *reinterpret_cast<const Four*>(table.part + x);
+    *reinterpret_cast<Four*>(out + x) = left + (right - left) * part;
+  }
+  for (; x < table.count; ++x) {
     const float left = row[lower[x]];
-    out[x] = left + (row[upper[x]] - left) * part[x];
+    out[x] = left + (row[lower[x] + 1] - left) * table.part[x];
   }
 }
 

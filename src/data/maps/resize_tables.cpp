@@ -24,7 +24,7 @@ void fill_between(std::int64_t in, std::int64_t step,
         std::clamp<std::int64_t>(static_cast<std::int64_t>(below), 0, upper);
     table.lower[i] = static_cast<std::int32_t>(lower * step);
     table.upper[i] = static_cast<std::int32_t>(upper * step);
-    table.part[i] = at - below;
+    table.part[i] = upper == lower ? 0 : at - below;
   }
 }
 

@@ -8,7 +8,8 @@
 namespace plimsoll::data {
 
 // Between two neighbours: value(lower) and `part` of the way to value(upper).
-// `count` entries each.
+// `upper` is the next pixel, or `lower` again, and then `part` is 0. `count`
+// entries each.
 struct BetweenTable {
   std::int32_t* lower = nullptr;
   std::int32_t* upper = nullptr;
