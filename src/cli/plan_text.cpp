@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "train/report.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -138,6 +139,7 @@ std::string plan_text(const std::string& job_path, const std::string& typed,
                       const train::PlanReport& report) {
   std::string text = fmt::format("{}: {}\n\n", job_path, verdict(report));
   text += accounts_table(report) + "\n";
+  if (report.pipeline) text += train::pipeline_text(*report.pipeline) + "\n";
   text += exhaustion(report);
   text += choices_text(report);
   for (const std::string& note : report.notes) text += note + "\n";

@@ -81,8 +81,10 @@ void add_bytes(Line& line, std::int64_t bytes) {
 std::string_view progress_line(const train::Progress& progress, char* buffer,
                                std::size_t capacity) {
   Line line(buffer, capacity);
-  line.add("epoch {}/{} · {}/{} · loss {:.4f}", progress.epoch, progress.epochs,
-           progress.step, progress.steps, progress.loss);
+  line.add("epoch {}/{} · {}", progress.epoch, progress.epochs, progress.step);
+  // Nobody has counted what a stream holds.
+  if (progress.steps > 0) line.add("/{}", progress.steps);
+  line.add(" · loss {:.4f}", progress.loss);
   for (const auto& [name, value] : progress.metrics)
     line.add(" · {} {:.4f}", name, value);
   if (progress.validation_loss)

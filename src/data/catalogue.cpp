@@ -85,6 +85,7 @@ constexpr OptionDef kShuffle[] = {
 constexpr OptionDef kBatch[] = {
     option("remainder", Kind::flag, false, "`remainder`")};
 constexpr OptionDef kPrefetch[] = {
+    option("autotune", Kind::flag, false, "`autotune`"),
     whole("batches", false, 0, 1024, "`batches`"),
     whole("readers", false, 1, 64, "`readers`, threads that make batches")};
 constexpr OptionDef kCount[] = {

@@ -227,6 +227,8 @@ Result<Batch> BatchFeeder::Impl::take() {
     over = true;
     return Batch{};
   }
+  // A stream's reader goes no further than a partial batch.
+  if (!input.set && content.examples < options.batch) over = true;
   ring.hold(taken);
   Batch batch{ring.slot_of(taken), &content.element, content.examples,
               now.first};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "data/sets/npy_set.h"
 #include "data/sets/random_set.h"
 
@@ -104,14 +105,33 @@ data::Source source_over(std::shared_ptr<const data::Indexed> set) {
   return source;
 }
 
-Result<JobInput> pipe(const JobSpec& job, Stage stage, int threads,
-                      data::Source source) {
+data::PipelineOptions pipeline_options(const JobSpec& job, Stage stage,
+                                       int threads) {
   data::PipelineOptions options;
   options.seed = static_cast<std::uint64_t>(job.train.seed);
   options.training = stage == Stage::train;
   options.workers = threads;
-  PLIMSOLL_ASSIGN(auto input, data::build_pipeline(std::move(source),
-                                                   job.data.pipeline, options));
+  return options;
+}
+
+bool autotunes(const JobSpec& job) {
+  for (const data::Recipe& stage : job.data.pipeline) {
+    if (stage.flag("autotune", false)) return true;
+  }
+  return false;
+}
+
+std::int64_t share_bytes(const JobSpec& job) {
+  if (!job.data.share) return 0;
+  const auto bytes = parse_size(*job.data.share, 0);
+  return bytes ? *bytes : 0;
+}
+
+Result<JobInput> pipe(const JobSpec& job, Stage stage, int threads,
+                      data::Source source) {
+  PLIMSOLL_ASSIGN(auto input,
+                  data::build_pipeline(std::move(source), job.data.pipeline,
+                                       pipeline_options(job, stage, threads)));
   return JobInput::of(std::move(input));
 }
 
@@ -124,9 +144,17 @@ Result<JobData> open_data(const JobSpec& job, int threads) {
                       (stage == Stage::evaluate && job.data.validation);
     if (!used) continue;
     // Another seed: a random validation set must not repeat the training set.
-    PLIMSOLL_ASSIGN(auto source,
-                    open_source(i == 0 ? job.data.source : *job.data.validation,
-                                job.train.seed + static_cast<std::int64_t>(i)));
+    data.openers[i] = [spec = i == 0 ? job.data.source : *job.data.validation,
+                       seed = job.train.seed + static_cast<std::int64_t>(i)] {
+      return open_source(spec, seed);
+    };
+    PLIMSOLL_ASSIGN(auto source, data.openers[i]());
+    if (autotunes(job) && !data.resident) {
+      PLIMSOLL_ASSIGN(
+          data.costs[i],
+          data::measure_pipeline(data.openers[i], job.data.pipeline,
+                                 pipeline_options(job, stage, threads)));
+    }
     data.sources[i] = source.set;
     if (data.resident) {
       PLIMSOLL_RETURN_IF_ERROR(check_holdable(source));

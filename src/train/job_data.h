@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/shape.h"
+#include "data/explain.h"
 #include "data/feeder.h"
 #include "data/pipeline.h"
 #include "train/job_spec.h"
@@ -45,6 +46,10 @@ struct JobData {
   // Held whole in memory during the run. For planning, stand-ins with the
   // same shapes take the place of what is not loaded yet.
   bool resident = false;
+  // Opens a stage's source afresh.
+  std::array<data::SourceOpener, kStages> openers;
+  // Measured where the job asks for autotuning.
+  std::array<std::optional<data::PipelineCost>, kStages> costs;
   // The sources with the job's pipeline over them.
   std::array<std::optional<JobInput>, kStages> inputs;
 
@@ -68,6 +73,12 @@ Result<JobData> open_data(const JobSpec& job, int threads);
 
 // Batches that a prefetch stage keeps ready beside the one in training.
 std::int64_t prefetched(const data::Recipe& stage);
+
+data::PipelineOptions pipeline_options(const JobSpec& job, Stage stage,
+                                       int threads);
+bool autotunes(const JobSpec& job);
+// Bytes that the job grants to its pipeline; 0: no limit of its own.
+std::int64_t share_bytes(const JobSpec& job);
 
 // How batches are fed, by the job's pipeline.
 data::FeederOptions feeder_options(const JobSpec& job, const JobInput& input,

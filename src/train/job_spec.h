@@ -52,6 +52,7 @@ struct DataSpec {
   SourceSpec source;
   std::optional<SourceSpec> validation;  // evaluated after each epoch
   std::string residency = "stream";      // or "memory"
+  std::optional<std::string> share;      // of memory, of the whole pipeline
   std::vector<data::Recipe> pipeline;    // of data::stage_defs()
 };
 

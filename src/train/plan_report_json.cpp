@@ -8,6 +8,31 @@ namespace plimsoll::train {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+Json pipeline_json(const PipelineReport& report) {
+  Json stages = Json::array();
+  for (const data::StageCost& stage : report.cost.stages) {
+    stages.push_back({{"stage", stage.name},
+                      {"bytes", stage.bytes},
+                      {"seconds_per_element", stage.seconds},
+                      {"busy", stage.busy}});
+  }
+  return {{"stages", stages},
+          {"bottleneck", report.cost.stages[report.cost.slowest()].name},
+          {"readers", report.readers},
+          {"slots", report.slots},
+          {"pipeline_bytes", report.pipeline_bytes},
+          {"staging_bytes", report.staging_bytes},
+          {"share", report.share_bytes > 0 ? Json(report.share_bytes) : Json()},
+          {"batch_seconds", report.batch_seconds},
+          {"waits",
+           report.batch_seconds > report.step_seconds ? "training" : "input"},
+          {"reason", report.reason}};
+}
+
+}  // namespace
+
 std::string to_json(const PlanReport& report, bool whole_plan) {
   Json accounts = Json::object();
   for (int i = 0; i < kPurposes; ++i) {
@@ -68,6 +93,7 @@ std::string to_json(const PlanReport& report, bool whole_plan) {
       {"programs", programs},
       {"numerics_key", hash_text(report.numerics_key)},
       {"fingerprint", report.plan.fingerprint}};
+  if (report.pipeline) object["pipeline"] = pipeline_json(*report.pipeline);
   if (whole_plan) object["plan"] = Json::parse(plan::to_json(report.plan));
   // File names need not be UTF-8.
   return object.dump(2, ' ', false, Json::error_handler_t::replace);

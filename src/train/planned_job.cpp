@@ -26,8 +26,8 @@ class JobPlanner {
     for (std::size_t i = 0; i < kStages; ++i) {
       if (!data_.inputs[i]) continue;
       const auto stage = static_cast<Stage>(i);
-      PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
       PLIMSOLL_RETURN_IF_ERROR(add_programs(stage));
+      PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
     }
     set_needs();
     PLIMSOLL_ASSIGN(planned_.plan,
@@ -109,6 +109,7 @@ class JobPlanner {
     feed.options = feeder_options(job_, input, machine_.profile().threads,
                                   planned_.graphs.labels.dtype);
     if (!data_.resident) {
+      PLIMSOLL_RETURN_IF_ERROR(divide_share(stage, feed));
       PLIMSOLL_ASSIGN(feed.layout,
                       data::feeder_layout(input.input, feed.options));
       return {};
@@ -122,6 +123,30 @@ class JobPlanner {
                          source_over(std::move(held))));
     PLIMSOLL_ASSIGN(feed.layout,
                     data::feeder_layout(piped.input, feed.options));
+    return {};
+  }
+
+  // Readers and slots as the job states them, or as measured times suggest,
+  // but never more than its share of memory holds.
+  Status divide_share(Stage stage, Feed& feed) {
+    const data::Input& input = data_.input(stage).input;
+    const std::int64_t share = share_bytes(job_);
+    const auto& cost = data_.costs[static_cast<std::size_t>(stage)];
+    if (cost && feed.options.readers > 0) {
+      const int full = planned_.programs_of(stage).full;
+      const double consumer =
+          full < 0 ? 0 : plans_[static_cast<std::size_t>(full)].compute_seconds;
+      PLIMSOLL_ASSIGN(
+          const data::Division division,
+          data::divide_share(input, feed.options, *cost,
+                             machine_.profile().threads, consumer,
+                             feed.options.slots - feed.options.readers, share));
+      feed.options.readers = division.readers;
+      feed.options.slots = division.slots;
+      feed.reason = division.reason;
+      return {};
+    }
+    PLIMSOLL_ASSIGN(feed.options, data::fit_share(input, feed.options, share));
     return {};
   }
 

@@ -26,6 +26,7 @@ struct PlannedProgram {
 struct Feed {
   data::FeederOptions options;
   data::FeederLayout layout;
+  std::string reason;  // of readers and slots, where they were tuned
 };
 
 // Indices of a stage's programs; -1: none.

@@ -164,6 +164,11 @@ class RemedySearch {
 Result<JobWeight> weigh(const JobSpec& job, Machine& machine) {
   PLIMSOLL_ASSIGN(const JobData data,
                   open_data(job, machine.profile().threads));
+  return weigh(job, data, machine);
+}
+
+Result<JobWeight> weigh(const JobSpec& job, const JobData& data,
+                        Machine& machine) {
   PLIMSOLL_ASSIGN(const PlannedJob planned, plan_programs(job, data, machine));
   return JobWeight{planned.plan.host.peak_bytes,
                    planned.step_seconds / static_cast<double>(job.train.batch)};

@@ -16,6 +16,9 @@ struct JobWeight {
 
 // Plans `job` without taking training memory.
 Result<JobWeight> weigh(const JobSpec& job, Machine& machine);
+// With the data already open.
+Result<JobWeight> weigh(const JobSpec& job, const JobData& data,
+                        Machine& machine);
 
 // The largest budget a user could ask for here.
 struct RemedyLimits {

@@ -10,6 +10,13 @@ namespace plimsoll::train {
 PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
                      const Budget& budget);
 
+// What the training input costs, measured on its first elements.
+Result<PipelineReport> explain_input(const JobSpec& job, const JobData& data,
+                                     const PlannedJob& planned,
+                                     Machine& machine);
+// The same for people.
+std::string pipeline_text(const PipelineReport& report);
+
 // The refusal and the remedies, as the text of an error.
 std::string refusal_text(const PlanReport& report);
 

@@ -96,8 +96,11 @@ Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
   const auto fits = [&](std::int64_t batch) -> Result<bool> {
     JobSpec other = job;
     other.train.batch = batch;
-    PLIMSOLL_ASSIGN(const JobWeight weight, weigh(other, *place.machine));
-    return weight.host_peak_bytes <= place.budget.bytes;
+    const auto weight = weigh(other, data, *place.machine);
+    // Past the pipeline's share.
+    if (!weight && weight.error().code == ErrorCode::does_not_fit) return false;
+    if (!weight) return weight.error();
+    return weight->host_peak_bytes <= place.budget.bytes;
   };
   PLIMSOLL_ASSIGN(report.host_exhausts_at,
                   plan::smallest_failing(1, kLargestBatch, fits));
@@ -133,6 +136,15 @@ Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
   PlanReport report = report_on(job, planned, place.budget);
   PLIMSOLL_RETURN_IF_ERROR(
       add_limits_and_remedies(job, planned, data, place, report));
+  if (report.fits && !data.resident) {
+    PLIMSOLL_ASSIGN(report.pipeline,
+                    explain_input(job, data, planned, *place.machine));
+    report.input_seconds = report.pipeline->batch_seconds;
+    report.step_seconds =
+        report.pipeline->readers > 0
+            ? std::max(report.input_seconds, report.compute_seconds)
+            : report.input_seconds + report.compute_seconds;
+  }
   return report;
 }
 

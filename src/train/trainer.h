@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/explain.h"
 #include "memory/budget.h"
 #include "plan/job_plan.h"
 #include "train/job_spec.h"
@@ -48,6 +49,19 @@ struct Choices {
   std::string numerics = "bitwise";
 };
 
+// How the input is made, stage by stage.
+struct PipelineReport {
+  data::PipelineCost cost;
+  int readers = 0;
+  int slots = 0;
+  std::int64_t pipeline_bytes = 0;
+  std::int64_t staging_bytes = 0;
+  std::int64_t share_bytes = 0;  // 0: none was set
+  double batch_seconds = 0;      // by all readers together
+  double step_seconds = 0;       // training without waiting
+  std::string reason;            // of readers and slots
+};
+
 struct PlanReport {
   bool fits = false;
   bool exact = true;
@@ -66,6 +80,7 @@ struct PlanReport {
   std::uint64_t numerics_key = 0;
   std::int64_t runtime_floor_bytes = 0;
   std::int64_t allowance_bytes = 0;
+  std::optional<PipelineReport> pipeline;
 };
 
 struct SweepRow {

@@ -8,6 +8,8 @@
 #include "data/feeder_fixture.h"
 #include "data/numbered_set.h"
 #include "data/sets/array_set.h"
+#include "data/streams/indexed_stream.h"
+#include "data/streams/shuffle_window_stream.h"
 #include "data/views/order_views.h"
 
 namespace plimsoll::data {
@@ -131,6 +133,44 @@ TEST_P(FeederModes, StoppedItStartsNoMore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, FeederModes, testing::Values(0, 1, 2, 8));
+
+TEST_P(FeederModes, AStreamIsFedLikeItsSet) {
+  for (const std::int64_t examples : {1, 7, 8, 9, 100}) {
+    Input input;
+    input.stream = *indexed_stream(std::make_shared<NumberedSet>(examples));
+    FedBy fed(std::move(input), options_of(8, 3, GetParam()));
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      ASSERT_TRUE(fed.feeder->start({epoch, 0, {}}));
+      std::vector<std::int32_t> expected(static_cast<std::size_t>(examples));
+      std::iota(expected.begin(), expected.end(), 0);
+      EXPECT_EQ(drain(*fed.feeder, 8, examples), expected);
+      EXPECT_EQ(fed.feeder->next()->examples, 0);
+    }
+  }
+}
+
+TEST_P(FeederModes, AStreamGoesOnFromASavedPosition) {
+  Input input;
+  input.stream = *shuffle_window_stream(
+      *indexed_stream(std::make_shared<NumberedSet>(100)), {20, 5});
+  FedBy fed(std::move(input), options_of(8, 3, GetParam()));
+  ASSERT_TRUE(fed.feeder->start({4, 0, {}}));
+  const auto whole = drain(*fed.feeder, 8, 100);
+  ASSERT_TRUE(fed.feeder->start({4, 0, {}}));
+  for (int i = 0; i < 3; ++i) {
+    const auto batch = fed.feeder->next();
+    ASSERT_TRUE(batch);
+    fed.feeder->release(batch->slot);
+  }
+  const Position position = fed.feeder->position();
+  EXPECT_EQ(position.first, 24);
+  const std::vector<std::int32_t> rest(whole.begin() + 24, whole.end());
+  ASSERT_TRUE(fed.feeder->start(position));
+  EXPECT_EQ(drain(*fed.feeder, 8, 100, 24), rest);
+  // Without the stream's own numbers it counts again from the start.
+  ASSERT_TRUE(fed.feeder->start({4, 24, {}}));
+  EXPECT_EQ(drain(*fed.feeder, 8, 100, 24), rest);
+}
 
 class FeederBorrows : public testing::Test {
  protected:

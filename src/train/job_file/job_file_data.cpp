@@ -1,6 +1,7 @@
 // [data] of a job file.
 #include <fmt/format.h>
 
+#include "base/units.h"
 #include "train/job_file/job_file_sections.h"
 #include "train/job_file/recipe_reader.h"
 
@@ -131,7 +132,7 @@ void read_pipeline(TableReader& table, const JobValue& list,
 
 void read_data(TableReader& table, const std::string& folder, DataSpec& data) {
   static constexpr string_view kKeys[] = {"source", "validation", "residency",
-                                          "pipeline"};
+                                          "share", "pipeline"};
   table.allow(kKeys);
   table.require("source",
                 "a `source`, as in { type = \"npy\", features = "
@@ -143,6 +144,11 @@ void read_data(TableReader& table, const std::string& folder, DataSpec& data) {
   if (const JobValue* source = table.table("validation")) {
     data.validation = read_source(table.errors(), *source,
                                   table.path_of("validation"), folder);
+  }
+  table.read("share", data.share);
+  if (data.share && !table.errors().any()) {
+    const auto bytes = parse_size(*data.share, 0);
+    if (!bytes) table.complain("share", bytes.error().message);
   }
   table.read_name("residency", residencies(), "residency", data.residency);
   if (const JobValue* list = table.array("pipeline")) {

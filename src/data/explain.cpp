@@ -1,0 +1,215 @@
+#include "data/explain.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "base/units.h"
+#include "data/streams/indexed_stream.h"
+
+namespace plimsoll::data {
+namespace {
+
+// More threads than this wait for the disk or the network, not for each other.
+constexpr int kMostReaders = 32;
+constexpr std::int64_t kMostMeasured = 100'000;  // elements
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) +
+         1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+struct Run {
+  std::int64_t bytes = 0;
+  std::int64_t elements = 0;
+  double wall = 0;  // for one element
+  double cpu = 0;
+};
+
+// Everything in this thread: an element's cost is what it takes one core.
+Result<Run> run_prefix(const SourceOpener& open, std::span<const Recipe> stages,
+                       PipelineOptions options, double seconds) {
+  options.workers = 0;
+  PLIMSOLL_ASSIGN(Source source, open());
+  PLIMSOLL_ASSIGN(Input input,
+                  build_pipeline(std::move(source), stages, options));
+  std::unique_ptr<Stream> over_set;
+  if (input.set) {
+    PLIMSOLL_ASSIGN(over_set, indexed_stream(input.set));
+  }
+  Stream& stream = over_set ? *over_set : *input.stream;
+  Run run;
+  Placer counted;
+  stream.place(counted);
+  run.bytes = input.set ? input.set->scratch_bytes() : counted.bytes();
+  const std::unique_ptr<void, FreeMemory> memory(std::aligned_alloc(
+      64, static_cast<std::size_t>(round_up(counted.bytes() + 64, 64))));
+  if (!memory) {
+    return Error{ErrorCode::over_budget,
+                 fmt::format("no {} to measure the pipeline with",
+                             format_bytes(counted.bytes()))};
+  }
+  Placer placer(static_cast<std::byte*>(memory.get()));
+  stream.place(placer);
+  PLIMSOLL_RETURN_IF_ERROR(stream.start(0));
+  Element element;
+  // The first one pays for what is opened and filled once.
+  PLIMSOLL_ASSIGN(bool more, stream.next(element));
+  const double start = wall_seconds();
+  const double cpu_start = thread_cpu_seconds();
+  double now = start;
+  while (more && run.elements < kMostMeasured && now - start < seconds) {
+    // Looking at the clock must not cost more than a cheap element.
+    for (int i = 0; more && i < 16 && now - start < seconds; ++i) {
+      PLIMSOLL_ASSIGN(more, stream.next(element));
+      run.elements += more;
+      if (run.elements < 16) now = wall_seconds();
+    }
+    now = wall_seconds();
+  }
+  const auto count =
+      static_cast<double>(std::max<std::int64_t>(run.elements, 1));
+  run.wall = (wall_seconds() - start) / count;
+  run.cpu = (thread_cpu_seconds() - cpu_start) / count;
+  return run;
+}
+
+Error too_small(const Input& input, std::int64_t least_bytes,
+                std::int64_t share_bytes) {
+  std::int64_t element = 0;
+  for (const FieldSpec& field : input.spec()) element += field.most_bytes;
+  return {
+      ErrorCode::does_not_fit,
+      fmt::format("{}: the pipeline's share of {} is too small: an element "
+                  "takes up to {}, and the least share that works is {}: set "
+                  "data.share",
+                  input.description, format_bytes(share_bytes),
+                  format_bytes(element), format_exact_bytes(least_bytes))};
+}
+
+}  // namespace
+
+double PipelineCost::seconds() const {
+  double sum = 0;
+  for (const StageCost& stage : stages) sum += stage.seconds;
+  return sum;
+}
+
+std::size_t PipelineCost::slowest() const {
+  std::size_t slowest = 0;
+  for (std::size_t i = 1; i < stages.size(); ++i) {
+    if (stages[i].seconds > stages[slowest].seconds) slowest = i;
+  }
+  return slowest;
+}
+
+int PipelineCost::useful_threads(int cores) const {
+  double busy = 0;
+  for (const StageCost& stage : stages) busy += stage.seconds * stage.busy;
+  const double all = seconds();
+  if (all <= 0 || busy >= all) return cores;
+  const double waiting = all / std::max(busy, all / kMostReaders);
+  return std::clamp(static_cast<int>(std::ceil(cores * waiting)), cores,
+                    std::max(cores, kMostReaders));
+}
+
+Result<PipelineCost> measure_pipeline(const SourceOpener& open,
+                                      std::span<const Recipe> stages,
+                                      const PipelineOptions& options,
+                                      double seconds_each) {
+  PipelineCost cost;
+  Run before;
+  for (std::size_t count = 0; count <= stages.size(); ++count) {
+    if (count > 0 && (stages[count - 1].name == "batch" ||
+                      stages[count - 1].name == "prefetch")) {
+      break;
+    }
+    PLIMSOLL_ASSIGN(const Run run, run_prefix(open, stages.first(count),
+                                              options, seconds_each));
+    StageCost stage;
+    stage.name = count == 0 ? "source" : stages[count - 1].name;
+    stage.bytes = std::max<std::int64_t>(run.bytes - before.bytes, 0);
+    stage.seconds = std::max(run.wall - before.wall, 0.0);
+    const double cpu = std::max(run.cpu - before.cpu, 0.0);
+    stage.busy = stage.seconds > 0 ? std::min(cpu / stage.seconds, 1.0) : 1.0;
+    cost.elements = std::max(cost.elements, run.elements);
+    cost.stages.push_back(std::move(stage));
+    before = run;
+  }
+  return cost;
+}
+
+Result<FeederOptions> fit_share(const Input& input, FeederOptions options,
+                                std::int64_t share_bytes) {
+  if (share_bytes <= 0) return options;
+  for (;;) {
+    PLIMSOLL_ASSIGN(const FeederLayout layout, feeder_layout(input, options));
+    if (layout.total_bytes <= share_bytes) return options;
+    if (options.slots > options.readers + 1) {
+      options.slots = options.readers + 1;
+    } else if (options.readers > 1) {
+      --options.readers;
+      options.slots = options.readers + 1;
+    } else if (options.slots > 1) {
+      options.slots = 1;
+      options.readers = 0;
+    } else {
+      return too_small(input, layout.total_bytes, share_bytes);
+    }
+  }
+}
+
+Result<Division> divide_share(const Input& input, FeederOptions options,
+                              const PipelineCost& cost, int cores,
+                              double consumer_seconds, int ready,
+                              std::int64_t share_bytes) {
+  const double batch_seconds =
+      cost.seconds() * static_cast<double>(options.batch);
+  const int useful = cost.useful_threads(cores);
+  int wanted = useful;
+  if (consumer_seconds > 0) {
+    // A fifth more than it takes on the average: batches differ.
+    wanted = static_cast<int>(std::min<double>(
+        std::ceil(1.2 * batch_seconds / consumer_seconds), useful));
+  }
+  options.readers = std::max(wanted, 1);
+  options.slots = options.readers + std::max(ready, 1);
+  PLIMSOLL_ASSIGN(const FeederOptions fitting,
+                  fit_share(input, options, share_bytes));
+  Division division{fitting.readers, fitting.slots, ""};
+  division.reason = fmt::format(
+      "a batch takes one reader {:.3g} ms{}", 1e3 * batch_seconds,
+      consumer_seconds > 0
+          ? fmt::format(" and training {:.3g} ms", 1e3 * consumer_seconds)
+          : std::string());
+  if (useful > cores) {
+    division.reason += fmt::format(
+        "; most of it is waiting, so that {} readers on {} cores are of use",
+        useful, cores);
+  }
+  if (fitting.readers < options.readers) {
+    division.reason += fmt::format(
+        "; the share of {} has room for {} of {} readers",
+        format_bytes(share_bytes), fitting.readers, options.readers);
+  }
+  return division;
+}
+
+}  // namespace plimsoll::data

@@ -1,0 +1,66 @@
+// What a pipeline costs, stage by stage: measured on the pipeline itself, by
+// running it up to each of its stages in turn.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/feeder.h"
+#include "data/pipeline.h"
+
+namespace plimsoll::data {
+
+struct StageCost {
+  std::string name;
+  std::int64_t bytes = 0;  // of one reader, or of the whole stream
+  double seconds = 0;      // its own, for one element, on one thread
+  double busy = 1;         // share of them in which a core was at work
+};
+
+struct PipelineCost {
+  std::vector<StageCost> stages;  // the source first
+  std::int64_t elements = 0;      // measured in the longest run
+
+  // For one element, on one thread.
+  double seconds() const;
+  // The stage that takes the most.
+  std::size_t slowest() const;
+  // How many threads of a machine with `cores` are of use: more than cores
+  // where stages wait rather than work.
+  int useful_threads(int cores) const;
+};
+
+// Opens the source afresh each time it is called.
+using SourceOpener = std::function<Result<Source>()>;
+
+// Takes about `seconds_each` for every stage, and heap memory for a few
+// elements. Stages that come after `batch` are the feeder's and not measured.
+Result<PipelineCost> measure_pipeline(const SourceOpener& open,
+                                      std::span<const Recipe> stages,
+                                      const PipelineOptions& options,
+                                      double seconds_each = 0.02);
+
+// Readers and slots within a share of memory.
+struct Division {
+  int readers = 1;
+  int slots = 2;
+  std::string reason;
+};
+
+// The most readers that are of use when the consumer takes a batch every
+// `consumer_seconds` (0: as fast as it can), with slots for each and `ready`
+// batches beside, reduced until everything fits `share_bytes` (0: no limit).
+// Where nothing fits, the error says how large one element is and the least
+// share that works.
+Result<Division> divide_share(const Input& input, FeederOptions options,
+                              const PipelineCost& cost, int cores,
+                              double consumer_seconds, int ready,
+                              std::int64_t share_bytes);
+
+// Reduces readers and slots until they fit; the same error.
+Result<FeederOptions> fit_share(const Input& input, FeederOptions options,
+                                std::int64_t share_bytes);
+
+}  // namespace plimsoll::data
