@@ -4,13 +4,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 
 #include "base/units.h"
-#include "data/streams/indexed_stream.h"
 
 namespace plimsoll::data {
 namespace {
@@ -18,6 +18,7 @@ namespace {
 // More threads than this wait for the disk or the network, not for each other.
 constexpr int kMostReaders = 32;
 constexpr std::int64_t kMostMeasured = 100'000;  // elements
+constexpr std::int64_t kClockStep = 16;
 
 struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
@@ -43,52 +44,129 @@ struct Run {
   double cpu = 0;
 };
 
-// Everything in this thread: an element's cost is what it takes one core.
-Result<Run> run_prefix(const SourceOpener& open, std::span<const Recipe> stages,
-                       PipelineOptions options, double seconds) {
-  options.workers = 0;
-  PLIMSOLL_ASSIGN(Source source, open());
-  PLIMSOLL_ASSIGN(Input input,
-                  build_pipeline(std::move(source), stages, options));
-  std::unique_ptr<Stream> over_set;
-  if (input.set) {
-    PLIMSOLL_ASSIGN(over_set, indexed_stream(input.set));
+class Timer {
+ public:
+  explicit Timer(double seconds) : limit_(seconds) {}
+
+  void start() {
+    start_ = wall_seconds();
+    cpu_start_ = thread_cpu_seconds();
   }
-  Stream& stream = over_set ? *over_set : *input.stream;
+  bool over() const { return wall_seconds() - start_ >= limit_; }
+  void stop(Run& run) const {
+    const auto count =
+        static_cast<double>(std::max<std::int64_t>(run.elements, 1));
+    run.wall = (wall_seconds() - start_) / count;
+    run.cpu = (thread_cpu_seconds() - cpu_start_) / count;
+  }
+
+ private:
+  double limit_;
+  double start_ = 0;
+  double cpu_start_ = 0;
+};
+
+using Memory = std::unique_ptr<void, FreeMemory>;
+
+Result<Memory> take_memory(std::int64_t bytes) {
+  Memory memory(std::aligned_alloc(
+      64, static_cast<std::size_t>(round_up(bytes + 64, 64))));
+  if (memory) return memory;
+  return Error{
+      ErrorCode::over_budget,
+      fmt::format("no {} to measure the pipeline with", format_bytes(bytes))};
+}
+
+// Gathers more and more elements at a time, as far as cheap ones allow.
+Result<Run> run_set(const Indexed& set, double seconds) {
+  constexpr std::int64_t kMostAtOnce = 256;
+  constexpr std::int64_t kMostRowBytes = 4 * kMiB;
+  std::int64_t element_bytes = 1;
+  bool fixed = true;
+  for (const FieldSpec& field : set.spec()) {
+    element_bytes += round_up(field.most_bytes, 64);
+    fixed = fixed && field.shape.is_fixed();
+  }
+  const std::int64_t most =
+      fixed ? std::clamp<std::int64_t>(kMostRowBytes / element_bytes, 1,
+                                       std::min(kMostAtOnce, set.size()))
+            : 1;
+  Placer counted;
+  const auto place = [&](Placer& placer,
+                         std::array<std::byte*, kMostFields>& rows) {
+    for (std::size_t i = 0; i < set.spec().size(); ++i) {
+      rows[i] = placer.take("", "", most * set.spec()[i].most_bytes);
+    }
+    return placer.take("", "", set.scratch_bytes());
+  };
+  std::array<std::byte*, kMostFields> rows{};
+  place(counted, rows);
+  PLIMSOLL_ASSIGN(const Memory memory, take_memory(counted.bytes()));
+  Placer placer(static_cast<std::byte*>(memory.get()));
+  const ReadContext how{
+      {place(placer, rows), static_cast<std::size_t>(set.scratch_bytes())}, 0};
+  std::array<std::int64_t, kMostAtOnce> numbers;
+  Run run;
+  run.bytes = set.scratch_bytes();
+  Timer timer(seconds);
+  std::int64_t at = 0;
+  const auto read = [&](std::int64_t count) -> Status {
+    for (std::int64_t i = 0; i < count; ++i) {
+      numbers[static_cast<std::size_t>(i)] = at++ % set.size();
+    }
+    if (fixed) {
+      return set.gather({numbers.data(), static_cast<std::size_t>(count)}, rows,
+                        how);
+    }
+    Element element;
+    return set.read(numbers[0], element, rows, how);
+  };
+  PLIMSOLL_RETURN_IF_ERROR(read(1));
+  timer.start();
+  for (std::int64_t count = 1; run.elements < kMostMeasured && !timer.over();
+       count = std::min(2 * count, most)) {
+    PLIMSOLL_RETURN_IF_ERROR(read(count));
+    run.elements += count;
+  }
+  timer.stop(run);
+  return run;
+}
+
+Result<Run> run_stream(Stream& stream, double seconds) {
   Run run;
   Placer counted;
   stream.place(counted);
-  run.bytes = input.set ? input.set->scratch_bytes() : counted.bytes();
-  const std::unique_ptr<void, FreeMemory> memory(std::aligned_alloc(
-      64, static_cast<std::size_t>(round_up(counted.bytes() + 64, 64))));
-  if (!memory) {
-    return Error{ErrorCode::over_budget,
-                 fmt::format("no {} to measure the pipeline with",
-                             format_bytes(counted.bytes()))};
-  }
+  run.bytes = counted.bytes();
+  PLIMSOLL_ASSIGN(const Memory memory, take_memory(counted.bytes()));
   Placer placer(static_cast<std::byte*>(memory.get()));
   stream.place(placer);
   PLIMSOLL_RETURN_IF_ERROR(stream.start(0));
   Element element;
   // The first one pays for what is opened and filled once.
   PLIMSOLL_ASSIGN(bool more, stream.next(element));
-  const double start = wall_seconds();
-  const double cpu_start = thread_cpu_seconds();
-  double now = start;
-  while (more && run.elements < kMostMeasured && now - start < seconds) {
+  Timer timer(seconds);
+  timer.start();
+  while (more && run.elements < kMostMeasured && !timer.over()) {
     // Looking at the clock must not cost more than a cheap element.
-    for (int i = 0; more && i < 16 && now - start < seconds; ++i) {
+    for (std::int64_t i = 0; more && i <= std::min(run.elements, kClockStep);
+         ++i) {
       PLIMSOLL_ASSIGN(more, stream.next(element));
       run.elements += more;
-      if (run.elements < 16) now = wall_seconds();
     }
-    now = wall_seconds();
   }
-  const auto count =
-      static_cast<double>(std::max<std::int64_t>(run.elements, 1));
-  run.wall = (wall_seconds() - start) / count;
-  run.cpu = (thread_cpu_seconds() - cpu_start) / count;
+  timer.stop(run);
   return run;
+}
+
+// Everything in this thread: an element's cost is what it takes one core.
+Result<Run> run_prefix(const SourceOpener& open, std::span<const Recipe> stages,
+                       PipelineOptions options, double seconds) {
+  options.workers = 0;
+  PLIMSOLL_ASSIGN(Source source, open());
+  PLIMSOLL_ASSIGN(const Input input,
+                  build_pipeline(std::move(source), stages, options));
+  return input.set ? run_set(*input.set, seconds)
+                   : run_stream(*input.stream, seconds);
 }
 
 Error too_small(const Input& input, std::int64_t least_bytes,

@@ -221,7 +221,10 @@ Result<Batch> BatchFeeder::Impl::take() {
   Content& content = contents[static_cast<std::size_t>(ring.slot_of(taken))];
   if (ring.wait_until_filled(taken) == SlotRing::Filled::failed) {
     over = true;
-    return *std::exchange(content.error, std::nullopt);
+    Error error = *std::exchange(content.error, std::nullopt);
+    // The job was well stated; what it reads is not.
+    if (error.code == ErrorCode::bad_input) error.code = ErrorCode::io;
+    return error;
   }
   if (content.examples == 0) {
     over = true;

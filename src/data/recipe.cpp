@@ -87,6 +87,24 @@ const OptionDef* RecipeDef::find(std::string_view key) const {
   return nullptr;
 }
 
+Status check_options(const Recipe& recipe, const RecipeDef& def) {
+  for (const auto& [key, value] : recipe.options) {
+    if (def.find(key) != nullptr) continue;
+    std::string known;
+    for (const OptionDef& option : def.options) {
+      known += fmt::format("{}`{}`", known.empty() ? "" : ", ", option.key);
+    }
+    return recipe.bad(fmt::format("there is no option `{}`; there are {}", key,
+                                  known.empty() ? "none" : known));
+  }
+  for (const OptionDef& option : def.options) {
+    if (option.required && !recipe.has(option.key)) {
+      return recipe.bad(fmt::format("needs {}", option.meaning));
+    }
+  }
+  return {};
+}
+
 const RecipeDef* find_source(std::string_view name) {
   for (const RecipeDef& def : source_defs()) {
     if (def.name == name) return &def;

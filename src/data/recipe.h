@@ -80,6 +80,9 @@ struct RecipeDef {
   const OptionDef* find(std::string_view key) const;
 };
 
+// Every key is known and every required one there.
+Status check_options(const Recipe& recipe, const RecipeDef& def);
+
 std::span<const RecipeDef> source_defs();
 std::span<const RecipeDef> stage_defs();
 const RecipeDef* find_source(std::string_view name);

@@ -1,21 +1,77 @@
 #include "train/dataset.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/units.h"
+#include "data/maps/function_map.h"
 #include "data/sets/array_set.h"
 #include "data/sets/npy_set.h"
 #include "data/sets/random_set.h"
+#include "device/cpu/mapped_file.h"
 
 namespace plimsoll {
 namespace data {
 
-Dataset Dataset::shuffle() const {
+Dataset Dataset::stage(std::string name, Options with) const {
   Dataset set = *this;
-  set.shuffled = true;
+  set.stages.push_back({std::move(name), std::move(with), {}, {}, {}});
   return set;
 }
 
-Dataset Dataset::batch(std::int64_t size) const {
+Dataset Dataset::shuffle() const { return stage("shuffle"); }
+
+Dataset Dataset::shuffle_window(std::int64_t elements) const {
+  return stage("shuffle",
+               {{"mode", std::string("window")}, {"elements", elements}});
+}
+
+Dataset Dataset::repeat(std::int64_t count) const {
+  return stage("repeat", {{"count", count}});
+}
+
+Dataset Dataset::take(std::int64_t count) const {
+  return stage("take", {{"count", count}});
+}
+
+Dataset Dataset::skip(std::int64_t count) const {
+  return stage("skip", {{"count", count}});
+}
+
+Dataset Dataset::shard(std::int64_t index, std::int64_t count) const {
+  return stage("shard", {{"index", index}, {"count", count}});
+}
+
+Dataset Dataset::cache(std::string memory, std::string folder) const {
+  return stage("cache",
+               {{"memory", std::move(memory)}, {"folder", std::move(folder)}});
+}
+
+Dataset Dataset::resize(std::int64_t height, std::int64_t width) const {
+  return stage("resize", {{"height", height}, {"width", width}});
+}
+
+Dataset Dataset::map(std::vector<std::int64_t> shape, FeatureMap f) const {
+  Dataset set = stage("map");
+  set.stages.back().map = std::move(f);
+  set.stages.back().map_shape = std::move(shape);
+  return set;
+}
+
+Dataset Dataset::filter(ExampleFilter keep) const {
+  Dataset set = stage("filter");
+  set.stages.back().filter = std::move(keep);
+  return set;
+}
+
+Dataset Dataset::skip_errors() const { return stage("skip_errors"); }
+
+Dataset Dataset::batch(std::int64_t size, bool remainder) const {
   Dataset set = *this;
   set.batch_size = size;
+  set.keeps_remainder = remainder;
   return set;
 }
 
@@ -25,9 +81,30 @@ Dataset Dataset::prefetch(std::int64_t batches) const {
   return set;
 }
 
+Dataset Dataset::autotune() const {
+  Dataset set = *this;
+  set.tuned = true;
+  set.prefetched = std::max<std::int64_t>(set.prefetched, 1);
+  return set;
+}
+
+Dataset Dataset::share(std::string memory) const {
+  Dataset set = *this;
+  set.memory_share = std::move(memory);
+  return set;
+}
+
 Dataset Dataset::hold_in_memory() const {
   Dataset set = *this;
   set.in_memory = true;
+  return set;
+}
+
+Dataset from(std::string type, Options options) {
+  Dataset set;
+  set.kind = Dataset::Kind::other;
+  set.type = std::move(type);
+  set.options = std::move(options);
   return set;
 }
 
@@ -68,6 +145,23 @@ Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
 }  // namespace data
 
 namespace train {
+namespace {
+
+// Small arrays may be constants of the program, which is a mapped file too.
+Status check_not_mapped(const char* what, const void* data,
+                        std::int64_t bytes) {
+  if (data == nullptr || bytes < kMiB) return {};
+  const std::string file = mapped_file(data, bytes);
+  if (file.empty()) return {};
+  return Error{ErrorCode::bad_input,
+               fmt::format("the {} are mapped from {}: reading them would pull "
+                           "the whole file into memory; use from_npy, which "
+                           "reads it piece by piece",
+                           what, file)};
+}
+
+}  // namespace
+
 Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed) {
   using Kind = data::Dataset::Kind;
   if (set.kind == Kind::npy) {
@@ -81,6 +175,14 @@ Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed) {
   PLIMSOLL_ASSIGN(const auto labels,
                   data::extents_of("labels", set.label_shape));
   if (set.kind == Kind::arrays) {
+    for (const auto& [what, data, shape] :
+         {std::tuple("features", set.features_data, features),
+          std::tuple("labels", set.labels_data, labels)}) {
+      PLIMSOLL_RETURN_IF_ERROR(
+          check_not_mapped(what, data,
+                           set.examples * shape.elements() *
+                               static_cast<std::int64_t>(sizeof(float))));
+    }
     PLIMSOLL_ASSIGN(
         auto opened,
         data::ArraySet::create(
@@ -89,6 +191,17 @@ Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed) {
                            {data::fixed_field("labels", DType::f32, labels),
                             set.labels_data}}));
     return source_over(std::move(opened));
+  }
+  if (set.kind == Kind::other) {
+    data::Recipe recipe;
+    recipe.name = set.type;
+    recipe.options = set.options;
+    const data::RecipeDef* def = data::find_source(set.type);
+    if (def == nullptr) {
+      return recipe.bad(fmt::format("there is no source `{}`", set.type));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(data::check_options(recipe, *def));
+    return data::open_source(recipe, static_cast<std::uint64_t>(seed));
   }
   data::RandomSpec spec;
   spec.examples = set.examples;
@@ -101,17 +214,56 @@ Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed) {
   return source_over(std::move(opened));
 }
 
+namespace {
+
+data::Recipe recipe_of(const data::StageRecipe& stage) {
+  data::Recipe recipe;
+  recipe.name = stage.name;
+  recipe.options = stage.options;
+  if (stage.map) {
+    recipe.map = [f = stage.map, shape = stage.map_shape] {
+      return data::function_map(shape, f);
+    };
+  }
+  if (stage.filter) {
+    recipe.predicate =
+        [f = stage.filter](const data::Element& element) -> Result<bool> {
+      return f(reinterpret_cast<const float*>(element.values[0].data));
+    };
+  }
+  return recipe;
+}
+
+}  // namespace
+
 std::vector<data::Recipe> pipeline_of(const data::Dataset& set) {
   std::vector<data::Recipe> pipeline;
-  for (data::Recipe& stage : data::default_pipeline()) {
-    if (stage.name == "shuffle" && !set.shuffled) continue;
-    if (stage.name == "prefetch") {
-      if (set.prefetched == 0) continue;
-      stage.options["batches"] = set.prefetched;
-    }
-    pipeline.push_back(std::move(stage));
+  for (const data::StageRecipe& stage : set.stages) {
+    pipeline.push_back(recipe_of(stage));
   }
+  data::Recipe batch;
+  batch.name = "batch";
+  batch.options["remainder"] = set.keeps_remainder;
+  pipeline.push_back(std::move(batch));
+  if (set.prefetched == 0) return pipeline;
+  data::Recipe prefetch;
+  prefetch.name = "prefetch";
+  prefetch.options["batches"] = set.prefetched;
+  prefetch.options["autotune"] = set.tuned;
+  pipeline.push_back(std::move(prefetch));
   return pipeline;
+}
+
+Status check_recipes(const std::vector<data::Recipe>& pipeline) {
+  for (const data::Recipe& stage : pipeline) {
+    if (stage.map) continue;
+    const data::RecipeDef* def = data::find_stage(stage.name);
+    if (def == nullptr) {
+      return stage.bad(fmt::format("there is no stage `{}`", stage.name));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(data::check_options(stage, *def));
+  }
+  return {};
 }
 
 }  // namespace train

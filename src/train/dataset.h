@@ -8,5 +8,7 @@ namespace plimsoll::train {
 
 Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed);
 std::vector<data::Recipe> pipeline_of(const data::Dataset& set);
+// Names and options against the catalogue.
+Status check_recipes(const std::vector<data::Recipe>& pipeline);
 
 }  // namespace plimsoll::train

@@ -42,21 +42,24 @@ Result<PipelineReport> explain_input(const JobSpec& job, const JobData& data,
                                pipeline_options(job, Stage::train, cores)));
   }
   const Feed& feed = planned.feed(Stage::train);
-  report.readers = feed.layout.readers;
-  report.slots = feed.layout.slots;
-  report.staging_bytes = feed.layout.slots * feed.layout.slot_bytes;
-  report.pipeline_bytes = feed.layout.total_bytes - report.staging_bytes;
-  report.share_bytes = share_bytes(job);
   report.step_seconds = planned.compute_seconds;
+  report.reason = feed.reason;
+  fill_report(feed.layout, data.input(Stage::train).input, job, cores, report);
+  return report;
+}
+
+void fill_report(const data::FeederLayout& layout, const data::Input& input,
+                 const JobSpec& job, int cores, PipelineReport& report) {
+  report.readers = layout.readers;
+  report.slots = layout.slots;
+  report.staging_bytes = layout.slots * layout.slot_bytes;
+  report.pipeline_bytes = layout.total_bytes - report.staging_bytes;
+  report.share_bytes = share_bytes(job);
   // A stream's maps run on the workers, a set's on its readers.
-  const int threads = data.input(Stage::train).input.stream
-                          ? cores
-                          : std::max(report.readers, 1);
+  const int threads = input.stream ? cores : std::max(report.readers, 1);
   report.batch_seconds = report.cost.seconds() *
                          static_cast<double>(job.train.batch) /
                          std::min(threads, report.cost.useful_threads(cores));
-  report.reason = feed.reason;
-  return report;
 }
 
 std::string pipeline_text(const PipelineReport& report) {
@@ -72,12 +75,16 @@ std::string pipeline_text(const PipelineReport& report) {
   text += fmt::format("  {:<14}{:>11}\n", "batch",
                       format_bytes(report.staging_bytes));
   const bool slow = report.batch_seconds > report.step_seconds;
-  text += fmt::format(
-      "{}, {}: {} a batch; {} waits for {}, and `{}` takes the most.\n",
-      plural(report.readers, "reader"), plural(report.slots, "slot"),
-      time_text(report.batch_seconds), slow ? "training" : "the input",
-      slow ? "the input" : "training",
-      report.cost.stages[report.cost.slowest()].name);
+  text += fmt::format("{}, {}: {} a batch; ", plural(report.readers, "reader"),
+                      plural(report.slots, "slot"),
+                      time_text(report.batch_seconds));
+  if (report.step_seconds > 0) {
+    text +=
+        fmt::format("{} waits for {}, and ", slow ? "training" : "the input",
+                    slow ? "the input" : "training");
+  }
+  text += fmt::format("`{}` takes the most.\n",
+                      report.cost.stages[report.cost.slowest()].name);
   if (!report.reason.empty()) text += "Tuned: " + report.reason + ".\n";
   return text;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "train/report.h"
 
 namespace plimsoll::train {
 
@@ -32,6 +33,10 @@ Json pipeline_json(const PipelineReport& report) {
 }
 
 }  // namespace
+
+std::string pipeline_json_text(const PipelineReport& report) {
+  return pipeline_json(report).dump(2);
+}
 
 std::string to_json(const PlanReport& report, bool whole_plan) {
   Json accounts = Json::object();

@@ -14,6 +14,11 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
 Result<PipelineReport> explain_input(const JobSpec& job, const JobData& data,
                                      const PlannedJob& planned,
                                      Machine& machine);
+// What follows from the layout and the cost, which is set already.
+void fill_report(const data::FeederLayout& layout, const data::Input& input,
+                 const JobSpec& job, int cores, PipelineReport& report);
+// The same for programs.
+std::string pipeline_json_text(const PipelineReport& report);
 // The same for people.
 std::string pipeline_text(const PipelineReport& report);
 

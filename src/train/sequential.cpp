@@ -143,9 +143,20 @@ struct Sequential::Impl {
       data::Source source = value_or_throw(train::open_dataset(
           *set, options.seed + (stage == Stage::train ? 0 : 1)));
       prepared->data.sources[i] = source.set;
+      prepared->data.openers[i] = [recipe = *set, seed = options.seed] {
+        return train::open_dataset(recipe, seed);
+      };
+      if (set->tuned && !set->in_memory) {
+        prepared->data.costs[i] = value_or_throw(data::measure_pipeline(
+            prepared->data.openers[i], train::pipeline_of(*set),
+            train::pipeline_options(job, stage,
+                                    place.machine.profile().threads)));
+      }
       if (first) {
         job.train.batch = set->batch_size;
         job.data.pipeline = train::pipeline_of(*set);
+        throw_if_error(train::check_recipes(job.data.pipeline));
+        if (!set->memory_share.empty()) job.data.share = set->memory_share;
         prepared->data.resident = set->in_memory;
       }
       prepared->data.inputs[i] = value_or_throw(train::pipe(

@@ -1,0 +1,185 @@
+// Batches of a data set without a model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "memory/arena.h"
+#include "train/dataset.h"
+#include "train/planned_job.h"
+#include "train/report.h"
+#include "train/session_state.h"
+
+namespace plimsoll::data {
+namespace {
+
+using train::JobInput;
+using train::JobSpec;
+
+JobSpec job_of(const Dataset& set, std::int64_t seed) {
+  JobSpec job;
+  job.data.pipeline = train::pipeline_of(set);
+  if (!set.memory_share.empty()) job.data.share = set.memory_share;
+  job.train.batch = set.batch_size;
+  job.train.seed = seed;
+  train::throw_if_error(train::check_recipes(job.data.pipeline));
+  return job;
+}
+
+SourceOpener opener_of(const Dataset& set, std::int64_t seed) {
+  return [set, seed] { return train::open_dataset(set, seed); };
+}
+
+PipelineCost measured(const Dataset& set, const JobSpec& job, int threads) {
+  return train::value_or_throw(measure_pipeline(
+      opener_of(set, job.train.seed), job.data.pipeline,
+      train::pipeline_options(job, train::Stage::train, threads)));
+}
+
+struct Fed {
+  JobInput input;
+  FeederOptions options;
+  std::string reason;
+};
+
+// Everything as f32, by as many readers as are of use.
+Fed feed(const Dataset& set, const JobSpec& job, int threads) {
+  Fed fed;
+  Source source =
+      train::value_or_throw(train::open_dataset(set, job.train.seed));
+  fed.input = train::value_or_throw(
+      train::pipe(job, train::Stage::train, threads, std::move(source)));
+  fed.options = train::feeder_options(job, fed.input, threads, DType::f32);
+  const std::int64_t share = train::share_bytes(job);
+  if (set.tuned) {
+    const Division division = train::value_or_throw(
+        divide_share(fed.input.input, fed.options, measured(set, job, threads),
+                     threads, 0, static_cast<int>(set.prefetched), share));
+    fed.options.readers = division.readers;
+    fed.options.slots = division.slots;
+    fed.reason = division.reason;
+  } else {
+    fed.options =
+        train::value_or_throw(fit_share(fed.input.input, fed.options, share));
+  }
+  return fed;
+}
+
+train::PipelineReport report_on(const Dataset& set, Session& session) {
+  const int threads = session.state().machine.profile().threads;
+  const JobSpec job = job_of(set, 1);
+  const Fed fed = feed(set, job, threads);
+  const FeederLayout layout =
+      train::value_or_throw(feeder_layout(fed.input.input, fed.options));
+  train::PipelineReport report;
+  report.cost = measured(set, job, threads);
+  report.reason = fed.reason;
+  train::fill_report(layout, fed.input.input, job, threads, report);
+  return report;
+}
+
+}  // namespace
+
+struct Iterator::Impl {
+  Fed fed;
+  FeederLayout layout;
+  Arena arena;
+  // Ends before the memory it fills.
+  std::unique_ptr<BatchFeeder> feeder;
+  int held = -1;
+
+  void release() {
+    if (held >= 0) feeder->release(held);
+    held = -1;
+  }
+};
+
+Iterator::Iterator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Iterator::~Iterator() = default;
+Iterator::Iterator(Iterator&&) noexcept = default;
+Iterator& Iterator::operator=(Iterator&&) noexcept = default;
+
+Iterator Dataset::iterate(Session& session, std::int64_t seed) const {
+  train::Machine& machine = session.state().machine;
+  auto impl = std::make_unique<Iterator::Impl>();
+  impl->fed = feed(*this, job_of(*this, seed), machine.profile().threads);
+  const Input& input = impl->fed.input.input;
+  impl->layout = train::value_or_throw(feeder_layout(input, impl->fed.options));
+  const std::int64_t staging = impl->layout.slots * impl->layout.slot_bytes;
+  const std::int64_t all = std::max<std::int64_t>(
+      round_up(impl->layout.total_bytes, machine.host().granularity_bytes()),
+      machine.host().granularity_bytes());
+  const std::vector<Holding> holdings = {
+      {"iterator", Purpose::staging, Space::host, staging},
+      {"iterator", Purpose::pipeline, Space::host, all - staging}};
+  impl->arena = train::value_or_throw(
+      Arena::commit(machine.host(), machine.ledger(), holdings));
+  impl->feeder = train::value_or_throw(BatchFeeder::create(
+      input, impl->fed.options, impl->layout,
+      {impl->arena.data(), static_cast<std::size_t>(impl->arena.bytes())}));
+  train::throw_if_error(impl->feeder->start({}));
+  return Iterator(std::move(impl));
+}
+
+ExampleBatch Iterator::next() {
+  impl_->release();
+  const Batch batch = train::value_or_throw(impl_->feeder->next());
+  if (batch.examples == 0) return {};
+  impl_->held = batch.slot;
+  const JobInput& input = impl_->fed.input;
+  return {batch.examples,
+          static_cast<const float*>(batch.field(input.features)),
+          static_cast<const float*>(batch.field(input.labels))};
+}
+
+void Iterator::start(std::int64_t epoch) {
+  impl_->held = -1;
+  train::throw_if_error(impl_->feeder->start({epoch, 0, {}}));
+}
+
+std::string Iterator::position() const {
+  const Position& at = impl_->feeder->position();
+  nlohmann::json json = {{"epoch", at.epoch}, {"examples", at.first}};
+  if (!at.stream.numbers().empty()) json["stream"] = at.stream.numbers();
+  return json.dump();
+}
+
+void Iterator::restore(const std::string& position) {
+  Position at;
+  try {
+    const auto json = nlohmann::json::parse(position);
+    json.at("epoch").get_to(at.epoch);
+    json.at("examples").get_to(at.first);
+    if (json.contains("stream")) {
+      for (const auto& number : json.at("stream")) {
+        at.stream.push(number.get<std::int64_t>());
+      }
+    }
+  } catch (const nlohmann::json::exception& failure) {
+    train::throw_error({ErrorCode::bad_input,
+                        fmt::format("not a position: {}", failure.what())});
+  }
+  if (!at.stream.fits()) {
+    train::throw_error({ErrorCode::bad_input, "not a position: too long"});
+  }
+  impl_->held = -1;
+  train::throw_if_error(impl_->feeder->start(at));
+}
+
+std::int64_t Iterator::held_bytes() const { return impl_->arena.bytes(); }
+
+std::int64_t Iterator::skipped() const {
+  const auto& policy = impl_->fed.input.input.policy;
+  return policy ? policy->skipped.load() : 0;
+}
+
+std::string Dataset::explain(Session& session) const {
+  return train::pipeline_text(report_on(*this, session));
+}
+
+std::string Dataset::explain_json(Session& session) const {
+  return train::pipeline_json_text(report_on(*this, session));
+}
+
+}  // namespace plimsoll::data
