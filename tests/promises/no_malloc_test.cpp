@@ -23,7 +23,7 @@ namespace counting = plimsoll::testing;
 Status count_calls(const JobSpec& job, bool plant_one) {
   PLIMSOLL_ASSIGN(DeviceProfile profile, cpu_profile(2, ""));
   Machine machine(std::move(profile));
-  PLIMSOLL_ASSIGN(JobData data, open_data(job));
+  PLIMSOLL_ASSIGN(JobData data, open_data(job, 2));
   PLIMSOLL_ASSIGN(const PlannedJob planned, plan_programs(job, data, machine));
   PLIMSOLL_ASSIGN(const auto running,
                   RunningJob::open(job, planned, data, machine));
@@ -128,6 +128,26 @@ TEST(NoMalloc, APlantedCallIsFound) {
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(counting::own_calls(), 1);
   EXPECT_NE(counting::own_callers().find("no_malloc_test"), std::string::npos);
+}
+
+TEST(NoMalloc, PipelinesOfSetsAndStreams) {
+  for (const char* pipeline :
+       {"[{stage=\"shuffle\"}, {stage=\"scale\", factor=2.0}, "
+        "{stage=\"batch\"}, {stage=\"prefetch\", batches=2}]",
+        "[{stage=\"shuffle\", mode=\"window\", elements=100}, "
+        "{stage=\"scale\", factor=2.0}, {stage=\"batch\"}, "
+        "{stage=\"prefetch\"}]",
+        "[{stage=\"shuffle\", mode=\"blocks\"}, {stage=\"filter\", "
+        "least=0}, {stage=\"batch\"}, {stage=\"prefetch\"}]"}) {
+    const std::vector<std::string> overrides = {
+        "data.source.examples=5003", "train.epochs=3",
+        std::string("data.pipeline=") + pipeline};
+    const auto job =
+        read_job_file(PLIMSOLL_EXAMPLES "/jobs/mlp1000.toml", overrides);
+    ASSERT_TRUE(job) << job.error().message;
+    SCOPED_TRACE(pipeline);
+    expect_none(*job);
+  }
 }
 
 }  // namespace
