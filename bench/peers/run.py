@@ -1,4 +1,6 @@
-"""Runs the two jobs side by side: TensorFlow, PyTorch, JAX and Plimsoll.
+"""Runs the same jobs side by side: TensorFlow, PyTorch, JAX and Plimsoll.
+
+Two of them train; the others are input pipelines alone (data_run.py).
 
 Every framework runs in its own process on the same cores. First each of its
 variants is tried; then the best of each take turns, round by round, so that
@@ -14,6 +16,8 @@ import subprocess
 import sys
 
 import common
+import data_common
+import data_run
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -23,12 +27,12 @@ FRAMEWORKS = ("tensorflow", "torch", "jax")
 class Worker:
     """One framework's variant in a process of its own."""
 
-    def __init__(self, framework, variant, job, threads):
+    def __init__(self, framework, variant, job, threads, kind="peer", more=()):
         self.framework, self.variant = framework, variant
         self.rounds = []
-        script = HERE / f"peer_{framework}.py"
+        script = HERE / f"{kind}_{framework}.py"
         self.process = subprocess.Popen(
-            [sys.executable, script, job, variant, str(threads)],
+            [sys.executable, script, job, variant, str(threads), *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -187,7 +191,8 @@ def table(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     cores = len(os.sched_getaffinity(0))
-    parser.add_argument("--job", choices=tuple(common.JOBS), action="append")
+    jobs = (*common.JOBS, *data_common.CASES)
+    parser.add_argument("--job", choices=jobs, action="append")
     parser.add_argument("--threads", type=int, default=cores)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -195,7 +200,15 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="also write JSON here")
     default = ROOT / "build" / "release" / "bench" / "bench_step"
     parser.add_argument("--ours", metavar="BINARY", default=default)
+    default = default.with_name("bench_data")
+    parser.add_argument("--ours-data", metavar="BINARY", default=default)
+    default = ROOT / "build" / "bench-data"
+    parser.add_argument("--data-folder", metavar="FOLDER", default=default)
+    parser.add_argument("--npy-rows", type=int, default=10_000_000)
     options = parser.parse_args()
+    if not pathlib.Path(options.ours_data).exists():
+        print(f"no {options.ours_data}: peers only", file=sys.stderr)
+        options.ours_data = None
     if not pathlib.Path(options.ours).exists():
         print(f"no {options.ours}: peers only", file=sys.stderr)
         options.ours = None
@@ -203,11 +216,18 @@ def main():
     usable = sorted(os.sched_getaffinity(0))[: options.threads]
     os.sched_setaffinity(0, usable)
     results = []
-    for job in options.job or common.JOBS:
-        results.append(
-            run_job(job, options, lambda text: print(text, file=sys.stderr))
-        )
-        print(table(results[-1]) + "\n", flush=True)
+
+    def log(text):
+        print(text, file=sys.stderr)
+
+    for job in options.job or jobs:
+        if job in data_common.CASES:
+            results.append(data_run.run_case(job, options, log, Worker))
+            text = data_run.table(results[-1])
+        else:
+            results.append(run_job(job, options, log))
+            text = table(results[-1])
+        print(text + "\n", flush=True)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=2))
 
