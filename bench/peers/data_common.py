@@ -75,12 +75,17 @@ def in_cache(path):
             pass
 
 
+def warm(folder, case):
+    """Before every measurement: the system may have let go of pages."""
+    if case == "npy":
+        in_cache(npy_path(folder))
+
+
 def make_files(folder, cases, rows):
     """Whatever is missing; TensorFlow writes its own formats."""
     folder.mkdir(parents=True, exist_ok=True)
     if "npy" in cases:
         make_npy(folder, rows)
-        in_cache(npy_path(folder))
     if {"tfrecord", "jpeg"} & set(cases):
         script = pathlib.Path(__file__).with_name("data_make.py")
         subprocess.check_call(

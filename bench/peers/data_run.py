@@ -44,13 +44,15 @@ ALSO = {"jpeg": {"at least 224x224": ["--shrink", "--readers=2", "--slots=3"]}}
 
 
 def run_ours(binary, case, arguments, folder, seconds):
+    data.warm(folder, case)
     command = [binary, "--case", case, "--folder", folder, "--json"]
     command += ["--seconds", str(seconds)] + arguments
     text = subprocess.check_output(command, text=True)
     return json.loads(text.strip().splitlines()[-1])
 
 
-def measure(worker, seconds):
+def measure(worker, seconds, case, folder):
+    data.warm(folder, case)
     # A halted process would outlive an interrupted run.
     atexit.register(worker.process.kill)
     worker.process.send_signal(signal.SIGCONT)
@@ -80,7 +82,7 @@ def choose_peers(case, options, log, worker_class):
                 "data",
                 [options.data_folder],
             )
-            measure(worker, options.seconds)
+            measure(worker, options.seconds, case, options.data_folder)
             if worker.error:
                 log(f"  {framework} {variant}: {worker.error}")
                 failed.append([framework, variant, worker.error])
@@ -155,7 +157,7 @@ def run_case(case, options, log, worker_class):
     rounds = {name: [] for name in ours}
     for number in range(options.rounds):
         for worker in workers:
-            measure(worker, options.seconds)
+            measure(worker, options.seconds, case, options.data_folder)
         for name, arguments in ours.items():
             rounds[name].append(
                 run_ours(
