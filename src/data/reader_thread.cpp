@@ -5,10 +5,36 @@
 
 #include <csignal>
 #include <cstring>
+#include <memory>
 
 #include "base/units.h"
 
 namespace plimsoll::data {
+namespace {
+
+struct Start {
+  void* (*body)(void*);
+  void* context;
+};
+
+// A thread that gets its first work in a late epoch must not grow then.
+__attribute__((noinline)) void touch_stack() {
+  constexpr std::size_t kTouchedBytes = 48 * kKiB;
+  constexpr std::size_t kPageBytes = 4 * kKiB;
+  char pages[kTouchedBytes];
+  for (std::size_t i = 0; i < kTouchedBytes; i += kPageBytes) pages[i] = 0;
+  // Somebody might look: the writes stay.
+  asm volatile("" : : "r"(pages) : "memory");
+}
+
+void* touch_and_run(void* given) {
+  const Start start = *static_cast<Start*>(given);
+  delete static_cast<Start*>(given);
+  touch_stack();
+  return start.body(start.context);
+}
+
+}  // namespace
 
 Status ReaderThread::start(void* (*body)(void*), void* context) {
   constexpr std::size_t kStackBytes = 512 * kKiB;
@@ -20,7 +46,10 @@ Status ReaderThread::start(void* (*body)(void*), void* context) {
   sigfillset(&all);
   // A new thread inherits the mask.
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int failure = pthread_create(&thread_, &attributes, body, context);
+  auto given = std::make_unique<Start>(body, context);
+  const int failure =
+      pthread_create(&thread_, &attributes, touch_and_run, given.get());
+  if (failure == 0) static_cast<void>(given.release());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (failure != 0) {
