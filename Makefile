@@ -9,7 +9,7 @@ BENCH_ARGS ?=
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 CTEST = ctest -j $(JOBS) $(CTEST_ARGS)
 
-.PHONY: build demo test bench bench-peers format fuzz lint asan tsan \
+.PHONY: build demo test bench benchmarks bench-peers format fuzz lint asan tsan \
         install bootstrap clean help
 
 build: build/release/build.ninja
@@ -33,10 +33,13 @@ tsan: build/tsan/build.ninja
 fuzz: bootstrap
 	scripts/fuzz
 
-bench: bootstrap
+benchmarks: bootstrap
 	cmake --preset release -D PLIMSOLL_BENCHMARKS=ON
 	cmake --build --preset release --target plimsoll plimsoll_benchmarks
-	@for program in build/release/bench/*; do \
+
+bench: benchmarks
+	@for program in build/release/bench/bench_*; do \
+	  [ -x "$$program" ] || continue; \
 	  echo "$$program"; "$$program" $(BENCH_ARGS) || exit 1; \
 	done
 

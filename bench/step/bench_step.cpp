@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "data/array_source.h"
+#include "data/sets/array_set.h"
 #include "device/cpu/process_memory.h"
 #include "train/calibration.h"
 #include "train/fit.h"
@@ -77,10 +77,17 @@ class StepBench {
   Status open() {
     PLIMSOLL_ASSIGN(
         data_.sources[0],
-        data::ArraySource::create(
+        data::ArraySet::create(
             bench_.examples,
-            {features_.data(), {DType::f32, Shape{bench_.widths.front()}}},
-            {labels_.data(), {DType::f32, Shape{bench_.widths.back()}}}));
+            {{data::fixed_field("features", DType::f32,
+                                {bench_.widths.front()}),
+              features_.data()},
+             {data::fixed_field("labels", DType::f32, {bench_.widths.back()}),
+              labels_.data()}}));
+    PLIMSOLL_ASSIGN(
+        data_.inputs[0],
+        train::pipe(job_, train::Stage::train, machine_->profile().threads,
+                    train::source_over(data_.sources[0])));
     PLIMSOLL_ASSIGN(planned_, train::plan_programs(job_, data_, *machine_));
     PLIMSOLL_ASSIGN(running_,
                     train::RunningJob::open(job_, planned_, data_, *machine_));
@@ -98,7 +105,7 @@ class StepBench {
   // Seconds of one step, over one pass of the data.
   Result<double> time_steps() {
     data::BatchFeeder& feeder = *running_->feeder(train::Stage::train);
-    PLIMSOLL_RETURN_IF_ERROR(feeder.start_epoch(0, 0));
+    PLIMSOLL_RETURN_IF_ERROR(feeder.start({}));
     std::int64_t steps = 0;
     const auto start = Clock::now();
     while (true) {

@@ -372,6 +372,8 @@ void BatchFeeder::stop() noexcept {
   impl.orders.fetch_add(1);
   impl.orders.notify_all();
   for (Reader& reader : impl.readers) reader.thread.join();
+  // Maps under way write to memory that may go when the feeder has gone.
+  if (impl.input.workers) impl.input.workers->stop();
 }
 
 }  // namespace plimsoll::data

@@ -109,7 +109,7 @@ class BatchFeeder {
   void set_active_readers(int count) noexcept;
   FeederTimes times() const;
 
-  // Ends the readers; start() fails afterwards.
+  // Ends the readers and the input's workers; start() fails afterwards.
   void stop() noexcept;
 
  private:

@@ -82,10 +82,10 @@ train::PipelineReport report_on(const Dataset& set, Session& session) {
 }  // namespace
 
 struct Iterator::Impl {
+  Arena arena;
+  // These two end before the memory they use.
   Fed fed;
   FeederLayout layout;
-  Arena arena;
-  // Ends before the memory it fills.
   std::unique_ptr<BatchFeeder> feeder;
   int held = -1;
 

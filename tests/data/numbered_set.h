@@ -55,8 +55,8 @@ class NumberedSet final : public Indexed {
   }
   std::string describe() const override { return "numbered"; }
 
-  std::int64_t failing = -1;
-  std::int64_t throwing = -1;
+  std::atomic<std::int64_t> failing{-1};
+  std::atomic<std::int64_t> throwing{-1};
   mutable std::atomic<int> reads{0};
 
  private:

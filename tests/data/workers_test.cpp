@@ -3,20 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
+
+#include "data/pipeline_threads.h"
 
 namespace plimsoll::data {
 namespace {
-
-int threads_of_this_process() {
-  int count = 0;
-  for ([[maybe_unused]] const auto& entry :
-       std::filesystem::directory_iterator("/proc/self/task")) {
-    ++count;
-  }
-  return count;
-}
 
 struct Counter {
   std::atomic<int> ran{0};
@@ -129,13 +121,13 @@ TEST(Workers, TasksAreTakenBack) {
 }
 
 TEST(Workers, LeaveNoThread) {
-  const int before = threads_of_this_process();
+  const int before = pipeline_threads();
   for (int i = 0; i < 20; ++i) {
     auto workers = *Workers::create(3);
     if (i % 2 == 0) workers->set_active(i % 3);
-    EXPECT_EQ(threads_of_this_process(), before + 3);
+    EXPECT_EQ(pipeline_threads(), before + 3);
   }
-  EXPECT_EQ(threads_of_this_process(), before);
+  EXPECT_EQ(pipeline_threads(), before);
   EXPECT_FALSE(Workers::create(-1));
   EXPECT_FALSE(Workers::create(1, 0));
 }

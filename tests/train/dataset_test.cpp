@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "data/pipeline_threads.h"
 #include "io/temporary_folder.h"
 #include "plimsoll/plimsoll.h"
 
@@ -19,15 +20,6 @@ namespace plimsoll {
 namespace {
 
 constexpr std::int64_t kExamples = 1000;
-
-int threads_now() {
-  int count = 0;
-  for ([[maybe_unused]] const auto& task :
-       std::filesystem::directory_iterator("/proc/self/task")) {
-    ++count;
-  }
-  return count;
-}
 
 class Datasets : public testing::Test {
  protected:
@@ -123,7 +115,7 @@ TEST_F(Datasets, APositionIsSmallAndGoesOnExactly) {
 }
 
 TEST_F(Datasets, DroppedInMidEpochNothingIsLeftBehind) {
-  const int threads = threads_now();
+  const int threads = data::pipeline_threads();
   const std::int64_t held = session_.host_held_bytes();
   for (int i = 0; i < 5; ++i) {
     auto iterator = arrays()
@@ -138,7 +130,7 @@ TEST_F(Datasets, DroppedInMidEpochNothingIsLeftBehind) {
     for (int k = 0; k < i; ++k) iterator.next();
   }
   EXPECT_EQ(session_.host_held_bytes(), held);
-  EXPECT_EQ(threads_now(), threads);
+  EXPECT_EQ(data::pipeline_threads(), threads);
 }
 
 TEST_F(Datasets, AFailingFunctionNamesItsElementOrIsSkipped) {

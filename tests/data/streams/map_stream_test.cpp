@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
+#include "data/pipeline_threads.h"
 #include "data/streams/interleave_stream.h"
 #include "data/streams/repeat_stream.h"
 #include "data/streams/stream_fixture.h"
@@ -39,15 +39,6 @@ std::vector<Row> tripled(std::vector<Row> rows, std::int64_t epoch, int times) {
     }
   }
   return rows;
-}
-
-int threads_of_this_process() {
-  int count = 0;
-  for ([[maybe_unused]] const auto& entry :
-       std::filesystem::directory_iterator("/proc/self/task")) {
-    ++count;
-  }
-  return count;
 }
 
 TEST(MapStream, SameElementsWhateverTheThreads) {
@@ -278,7 +269,7 @@ class SlowMap final : public Map {
 };
 
 TEST(MapStream, DroppedInMidEpochLeavesNothingBehind) {
-  const int before = threads_of_this_process();
+  const int before = pipeline_threads();
   {
     auto workers = workers_of(4);
     for (int i = 0; i < 40; ++i) {
@@ -296,9 +287,9 @@ TEST(MapStream, DroppedInMidEpochLeavesNothingBehind) {
         mapped.drain(2);
       }
     }
-    EXPECT_EQ(threads_of_this_process(), before + 4);
+    EXPECT_EQ(pipeline_threads(), before + 4);
   }
-  EXPECT_EQ(threads_of_this_process(), before);
+  EXPECT_EQ(pipeline_threads(), before);
 }
 
 // Writes for a while, so that memory given away too early is seen.
