@@ -74,18 +74,16 @@ class Builder {
 
   Result<Input> run(std::span<const Recipe> stages) {
     for (const Recipe& stage : stages) {
-      // From the source on, or errors beneath it would not be skipped.
+      // Wherever it stands, it is about the source and every stage.
       input_.policy->skip = input_.policy->skip || stage.name == "skip_errors";
     }
-    if (input_.policy->skip) {
-      PLIMSOLL_RETURN_IF_ERROR(to_stream());
-      stream_ = skip_errors_stream(std::move(stream_), *input_.policy);
-    }
+    if (stream_) skip_bad_elements();
     for (const Recipe& stage : stages) {
       ++salt_;
       auto added = add(stage);
       if (!added) return with_place(stage, std::move(added).error());
     }
+    if (input_.policy->skip) PLIMSOLL_RETURN_IF_ERROR(to_stream());
     PLIMSOLL_RETURN_IF_ERROR(flush_maps());
     input_.set = std::move(set_);
     input_.stream = std::move(stream_);
@@ -119,6 +117,8 @@ class Builder {
   }
 
   Status add_map(std::shared_ptr<Map> map) {
+    // A view fails as a whole; a stream can leave single elements out.
+    if (input_.policy->skip) PLIMSOLL_RETURN_IF_ERROR(to_stream());
     if (stream_) {
       maps_.push_back(std::move(map));
       return {};
@@ -147,7 +147,13 @@ class Builder {
   Status to_stream() {
     if (stream_) return {};
     PLIMSOLL_ASSIGN(stream_, indexed_stream(std::exchange(set_, nullptr)));
+    skip_bad_elements();
     return {};
+  }
+
+  void skip_bad_elements() {
+    if (!input_.policy->skip) return;
+    stream_ = skip_errors_stream(std::move(stream_), *input_.policy);
   }
 
   Status shuffle(const Recipe& stage) {

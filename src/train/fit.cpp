@@ -1,5 +1,7 @@
 #include "train/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -114,7 +116,7 @@ class FitLoop {
     while (!stop_requested()) {
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
-      if (batch->examples == 0) return {};
+      if (batch->examples == 0) return check_not_empty(history.position);
       PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::train, *batch));
       feeder.release(batch->slot);
       history.position += batch->examples;
@@ -122,6 +124,16 @@ class FitLoop {
       count_step(batch->examples);
     }
     return {};
+  }
+
+  // A stream that nobody has counted may turn out too short.
+  Status check_not_empty(std::int64_t examples) const {
+    if (examples > 0) return {};
+    return Error{ErrorCode::io,
+                 fmt::format("the data has no full batch of {} examples, and a "
+                             "partial one is left out where the examples were "
+                             "not counted: use a smaller batch",
+                             job_.train.batch)};
   }
 
   void count_step(std::int64_t examples) {
@@ -260,7 +272,8 @@ class FitLoop {
       examples += batch->examples;
       feeder.release(batch->slot);
     }
-    const auto count = static_cast<double>(std::max<std::int64_t>(examples, 1));
+    PLIMSOLL_RETURN_IF_ERROR(check_not_empty(examples));
+    const auto count = static_cast<double>(examples);
     progress_.validation_loss = running_.metric(kLossSum) / count;
     for (std::size_t i = 0; i < metric_states_.size(); ++i) {
       validation_[i] = running_.metric(metric_states_[i]) / count;

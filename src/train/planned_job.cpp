@@ -58,6 +58,11 @@ class JobPlanner {
     const std::string name = name_of(stage);
     StagePrograms& programs = planned_.stages[static_cast<std::size_t>(stage)];
     const bool counted = examples != data::kUnknownCount;
+    if (!counted && stage == Stage::train) {
+      planned_.graphs.notes.push_back(
+          "The examples of the input are not counted: the last, partial batch "
+          "of an epoch is left out.");
+    }
     if (!counted || examples >= batch) {
       programs.full = static_cast<int>(plans_.size());
       PLIMSOLL_RETURN_IF_ERROR(add_program(name, graph_of(stage), batch));

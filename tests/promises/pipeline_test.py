@@ -207,6 +207,14 @@ class Streams(JobTest):
         trained = self.train(path, "--set", skipping, watched=False)
         self.assertEqual(trained.summary["steps"], 1023 // 32)
 
+    def test_fewer_rows_than_a_batch_are_an_error(self):
+        ran = self.plimsoll("train", self.csv_job(20), "--quiet", "--run-dir",
+                            self.path("run"))
+        self.assertEqual(ran.code, 1)
+        self.assertIn("no full batch of 32 examples", ran.err)
+        ran = self.plimsoll("plan", self.csv_job(2000))
+        self.assertIn("partial batch of an epoch is left out", ran.out)
+
     def test_unknown_options_are_named(self):
         path = self.csv_job(100)
         ran = self.plimsoll("plan", path, "--set",

@@ -154,6 +154,10 @@ TEST_F(Datasets, AFailingFunctionNamesItsElementOrIsSkipped) {
                       .iterate(session_);
   EXPECT_EQ(rest(skipping).size(), 999u);
   EXPECT_EQ(skipping.skipped(), 1);
+  // The whole set is still shuffled, not a window of it.
+  auto shuffled = arrays().shuffle().skip_errors().batch(8).iterate(session_);
+  auto plain = arrays().shuffle().batch(8).iterate(session_);
+  EXPECT_EQ(rest(shuffled), rest(plain));
 }
 
 TEST_F(Datasets, ThePlantedDelayIsTheBottleneck) {
