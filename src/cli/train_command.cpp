@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -11,6 +12,7 @@
 #include "cli/shell_text.h"
 #include "cli/stop_signals.h"
 #include "cli/summary_text.h"
+#include "report/tensorboard.h"
 #include "train/job_file/job_file.h"
 
 namespace plimsoll::cli {
@@ -27,6 +29,15 @@ std::string resume_text(const TrainCommand& command,
       outcome.steps, typed);
 }
 
+Result<train::ScalarSink> open_event_file(const std::string& run_dir) {
+  PLIMSOLL_ASSIGN(auto events, report::EventWriter::create(run_dir));
+  const auto kept = std::make_shared<report::EventWriter>(std::move(events));
+  return train::ScalarSink(
+      [kept](const std::string& tag, std::int64_t step, double value) {
+        return kept->add_scalar(tag, step, value);
+      });
+}
+
 }  // namespace
 
 int run(const TrainCommand& command) {
@@ -39,6 +50,7 @@ int run(const TrainCommand& command) {
                         ? choose_run_folder("runs", job->path, command.resume)
                         : command.run_dir;
   request.resume = command.resume;
+  request.open_scalars = open_event_file;
   request.stop = &stop_on_signals();
   ProgressPrinter printer(STDOUT_FILENO, isatty(STDOUT_FILENO) == 1);
   if (!command.quiet) {

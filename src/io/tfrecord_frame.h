@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "io/crc32c.h"
+#include "base/crc32c.h"
 #include "io/tfrecord.h"
 
 namespace plimsoll::io {

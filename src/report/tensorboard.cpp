@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "report/crc32c.h"
+#include "base/crc32c.h"
 
 namespace plimsoll::report {
 namespace {

@@ -62,9 +62,7 @@ Result<std::unique_ptr<RunDirectory>> RunDirectory::create(
       if (failure) return Error{ErrorCode::io, old + ": " + failure.message()};
     }
   }
-  PLIMSOLL_ASSIGN(auto events, report::EventWriter::create(path));
-  std::unique_ptr<RunDirectory> folder(
-      new RunDirectory(path, std::move(events)));
+  std::unique_ptr<RunDirectory> folder(new RunDirectory(path));
   folder->log_.open(path + "/log.jsonl",
                     resuming ? std::ios::app : std::ios::trunc);
   if (!folder->log_) {
@@ -100,20 +98,21 @@ Status RunDirectory::log_epoch(const FitRecord& record,
   log_.flush();
   if (!log_)
     return Error{ErrorCode::io, "cannot write " + path_ + "/log.jsonl"};
-  if (record.stopped) return {};
+  return {};
+}
 
+Status send_scalars(const FitRecord& record, const Progress& progress,
+                    const ScalarSink& sink) {
   const std::int64_t step = record.history.steps;
-  PLIMSOLL_RETURN_IF_ERROR(
-      events_.add_scalar("epoch_loss", step, progress.loss));
+  PLIMSOLL_RETURN_IF_ERROR(sink("epoch_loss", step, progress.loss));
   for (const auto& [name, value] : progress.metrics) {
-    PLIMSOLL_RETURN_IF_ERROR(events_.add_scalar("epoch_" + name, step, value));
+    PLIMSOLL_RETURN_IF_ERROR(sink("epoch_" + name, step, value));
   }
   if (progress.validation_loss) {
     PLIMSOLL_RETURN_IF_ERROR(
-        events_.add_scalar("epoch_val_loss", step, *progress.validation_loss));
+        sink("epoch_val_loss", step, *progress.validation_loss));
   }
-  return events_.add_scalar("host_bytes", step,
-                            static_cast<double>(progress.host_bytes));
+  return sink("host_bytes", step, static_cast<double>(progress.host_bytes));
 }
 
 namespace {

@@ -1,12 +1,10 @@
-// The files of a run: plan.json, log.jsonl, summary.json, checkpoints/, and a
-// TensorBoard event file.
+// The files of a run: plan.json, log.jsonl, summary.json, checkpoints/.
 #pragma once
 
 #include <fstream>
 #include <memory>
 #include <string>
 
-#include "report/tensorboard.h"
 #include "train/fit.h"
 
 namespace plimsoll::train {
@@ -25,13 +23,15 @@ class RunDirectory {
   const std::string& path() const { return path_; }
 
  private:
-  RunDirectory(std::string path, report::EventWriter events)
-      : path_(std::move(path)), events_(std::move(events)) {}
+  explicit RunDirectory(std::string path) : path_(std::move(path)) {}
 
   std::string path_;
-  report::EventWriter events_;
   std::ofstream log_;
 };
+
+// The epoch's values, one by one.
+Status send_scalars(const FitRecord& record, const Progress& progress,
+                    const ScalarSink& sink);
 
 std::string summary_path(const std::string& run_dir);
 

@@ -105,9 +105,16 @@ struct Progress {
   std::optional<double> validation_loss;
 };
 
+// Takes a named value of a step: into a TensorBoard file, say.
+using ScalarSink = std::function<Status(const std::string& tag,
+                                        std::int64_t step, double value)>;
+
 struct TrainRequest {
   std::string run_dir;  // empty: nothing is written
   bool resume = false;
+  // Opens what takes the scalars, once the run directory is there; may be
+  // empty.
+  std::function<Result<ScalarSink>(const std::string& run_dir)> open_scalars;
   std::function<void(const Progress&)> on_progress;
   // What people should know while it trains, a sentence.
   std::function<void(const std::string&)> on_note;

@@ -39,6 +39,9 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   // Only now: what is there stays as it is when the job cannot start.
   if (!request_.run_dir.empty()) {
     PLIMSOLL_ASSIGN(folder_, RunDirectory::create(request_.run_dir, resuming));
+    if (request_.open_scalars) {
+      PLIMSOLL_ASSIGN(scalars_, request_.open_scalars(request_.run_dir));
+    }
     PLIMSOLL_RETURN_IF_ERROR(folder_->write_plan(plan_json));
   }
   // The first epoch always ends with a checkpoint, so that what writing one
@@ -121,7 +124,9 @@ Status TrainingRun::finish_epoch(const FitRecord& record,
                                              record.history));
     saved_at_ = now;
   }
-  return folder_->log_epoch(record, progress, note);
+  PLIMSOLL_RETURN_IF_ERROR(folder_->log_epoch(record, progress, note));
+  if (record.stopped || !scalars_) return {};
+  return send_scalars(record, progress, scalars_);
 }
 
 }  // namespace plimsoll::train

@@ -43,6 +43,7 @@ class TrainingRun {
   PlannedJob planned_;
   JobData data_;
   std::unique_ptr<RunDirectory> folder_;
+  ScalarSink scalars_;  // may be empty
   std::unique_ptr<RunningJob> running_;
   std::chrono::steady_clock::time_point saved_at_;
   bool noted_ = false;

@@ -1,8 +1,8 @@
 #include <vector>
 
+#include "base/crc32c.h"
 #include "fuzz/fuzz_input.h"
 #include "io/byte_reader.h"
-#include "io/crc32c.h"
 
 using namespace plimsoll;
 
@@ -26,8 +26,8 @@ Outcome read_on(io::ByteReader& reader, std::int64_t step) {
       fuzz::require(reader.ended(), "nothing is left at the end alone");
       break;
     }
-    outcome.crc = io::crc32c(
-        reader.peek().first(static_cast<std::size_t>(bytes)), outcome.crc);
+    outcome.crc = crc32c(reader.peek().first(static_cast<std::size_t>(bytes)),
+                         outcome.crc);
     outcome.bytes += bytes;
     const std::int64_t before = reader.position();
     reader.consume(bytes);

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "fuzz/fuzz_input.h"
-#include "io/crc32c.h"
 #include "io/tfrecord.h"
 
 using namespace plimsoll;
@@ -18,12 +18,12 @@ void mend(std::vector<std::byte>& bytes, bool data_too) {
     std::uint64_t length = 0;
     std::memcpy(&length, &bytes[at], 8);
     const std::span<const std::byte> all(bytes);
-    const std::uint32_t crc = io::mask_crc(io::crc32c(all.subspan(at, 8)));
+    const std::uint32_t crc = mask_crc(crc32c(all.subspan(at, 8)));
     std::memcpy(&bytes[at + 8], &crc, 4);
     if (length > bytes.size() - at - 16) return;
     if (data_too) {
       const std::uint32_t data_crc =
-          io::mask_crc(io::crc32c(all.subspan(at + 12, length)));
+          mask_crc(crc32c(all.subspan(at + 12, length)));
       std::memcpy(&bytes[at + 12 + length], &data_crc, 4);
     }
     at += 16 + static_cast<std::size_t>(length);

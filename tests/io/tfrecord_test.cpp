@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "io/crc32c.h"
+#include "base/crc32c.h"
 #include "io/reader_memory.h"
 #include "io/temporary_folder.h"
 #include "io/tfrecord_writer.h"

@@ -153,10 +153,12 @@ def clean_environment():
 
 
 def read_json(path):
-    if not os.path.exists(path):
+    """The file's value; nothing where it is not, or goes meanwhile."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
         return {}
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def split(apply):

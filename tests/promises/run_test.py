@@ -15,10 +15,11 @@ LONG = ("--epochs", "1000000")
 
 
 def read_bytes(path):
-    if not os.path.exists(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
         return b""
-    with open(path, "rb") as file:
-        return file.read()
 
 
 class RunTest(JobTest):
@@ -83,9 +84,10 @@ class UsedDirectory(RunTest):
         self.run_job()
         fresh = self.weights()
         self.run_job("--epochs", 3)
-        # In its first epoch: before it has a checkpoint of its own.
+        # In its first epoch: before it has a checkpoint of its own. The
+        # earlier run's summary is the last of its files to go.
         self.stop(signal.SIGKILL, "--set", "data.source.examples=100000000",
-                  ready=lambda: not os.path.exists(self.last))
+                  ready=lambda: self.summary() == {})
         self.assertFalse(os.path.exists(self.last))
         self.assertEqual(self.summary(), {})
         self.run_job("--resume")

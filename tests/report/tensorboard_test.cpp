@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "io/temporary_folder.h"
-#include "report/crc32c.h"
 
 namespace plimsoll::report {
 namespace {

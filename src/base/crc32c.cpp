@@ -1,4 +1,4 @@
-#include "io/crc32c.h"
+#include "base/crc32c.h"
 
 #include <array>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace plimsoll::io {
+namespace plimsoll {
 namespace {
 
 constexpr std::size_t kWord = 8;
@@ -133,4 +133,4 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
   return crc32c_by_table(bytes, before);
 }
 
-}  // namespace plimsoll::io
+}  // namespace plimsoll

@@ -1,17 +1,19 @@
-#include "io/crc32c.h"
+#include "base/crc32c.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 
-#include "io/reader_memory.h"
-
-namespace plimsoll::io {
+namespace plimsoll {
 namespace {
 
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
 // The vectors of RFC 3720, B.4.
-TEST(IoCrc32c, KnownVectors) {
+TEST(Crc32c, KnownVectors) {
   std::string rising;
   for (char c = 0; c < 32; ++c) rising += c;
   const std::pair<std::string, std::uint32_t> vectors[] = {
@@ -26,7 +28,7 @@ TEST(IoCrc32c, KnownVectors) {
   }
 }
 
-TEST(IoCrc32c, InstructionAndTableAgreeAndGoOn) {
+TEST(Crc32c, InstructionAndTableAgreeAndGoOn) {
   std::mt19937 random(1);
   std::string text(5000, '\0');
   for (char& c : text) c = static_cast<char>(random());
@@ -42,11 +44,11 @@ TEST(IoCrc32c, InstructionAndTableAgreeAndGoOn) {
   }
 }
 
-TEST(IoCrc32c, Mask) {
+TEST(Crc32c, Mask) {
   // crc 0x00008000 turned by 15 bits is 1.
   EXPECT_EQ(mask_crc(0x00008000u), 0xa282ead9u);
   EXPECT_EQ(mask_crc(0), 0xa282ead8u);
 }
 
 }  // namespace
-}  // namespace plimsoll::io
+}  // namespace plimsoll
