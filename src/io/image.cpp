@@ -45,7 +45,9 @@ Result<ImageInfo> image_info(std::span<const std::byte> bytes) {
 
 DecodedImage decoded_as(const ImageInfo& info, const DecodeOptions& options) {
   DecodedImage image{{info.width, info.height},
-                     options.channels == 0 ? info.channels : options.channels};
+                     options.channels == 0 ? info.channels : options.channels,
+                     8,
+                     options.dct};
   const auto [width, height] = options.at_least;
   if (info.format != ImageFormat::jpeg || (width <= 0 && height <= 0)) {
     return image;
@@ -96,6 +98,10 @@ Result<DecodedImage> decode_image(std::span<const std::byte> bytes,
 std::int64_t most_scratch_bytes(ImageSize largest, bool progressive) {
   return std::max(most_jpeg_scratch_bytes(largest, progressive),
                   png_scratch_bytes(largest.width));
+}
+
+std::int64_t most_plane_scratch_bytes(ImageSize largest, bool progressive) {
+  return most_jpeg_plane_scratch_bytes(largest, progressive);
 }
 
 }  // namespace plimsoll::io

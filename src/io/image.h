@@ -16,6 +16,10 @@ enum class ImageFormat { jpeg, png };
 
 inline constexpr int kMostImageSide = 1'000'000;  // pixels
 
+// What the planes of a JPEG hold, the second being as large as the third; none:
+// they cannot be read one by one.
+enum class Planes { none, grey, ycbcr, rgb };
+
 struct ImageInfo {
   ImageFormat format = ImageFormat::jpeg;
   int width = 0;
@@ -23,6 +27,8 @@ struct ImageInfo {
   int channels = 0;  // as stored; a palette's colours, CMYK as RGB
   // What decode_image() needs, whatever is asked of it.
   std::int64_t scratch_bytes = 0;
+  Planes planes = Planes::none;
+  std::int64_t plane_scratch_bytes = 0;  // of JpegPlanes
 };
 
 // From the header alone.
@@ -34,18 +40,26 @@ struct ImageSize {
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
+// How the cosine transform of JPEGs is computed.
+enum class Dct {
+  exact,  // the integers nearest to it
+  fast,   // a few levels apart in files of high quality
+};
+
 struct DecodeOptions {
   int channels = 0;  // 1, 3, 4, or 0: as stored
   // JPEGs are decoded at the smallest of 1/8, 2/8 ... 8/8 of their size that
   // is at least this in both directions; 0 by 0: at their own size. Much
   // cheaper than decoding everything and making it smaller afterwards.
   ImageSize at_least = {};
+  Dct dct = Dct::exact;
 };
 
 struct DecodedImage {
   ImageSize size;
   int channels = 0;
   int eighths = 8;  // of its own size
+  Dct dct = Dct::exact;
   std::int64_t bytes() const {
     return std::int64_t{size.width} * size.height * channels;
   }
@@ -64,5 +78,7 @@ Result<DecodedImage> decode_image(std::span<const std::byte> bytes,
 // not counted for JPEG, which has none. Progressive JPEGs hold the whole image
 // as coefficients while it is decoded: 6 bytes a pixel.
 std::int64_t most_scratch_bytes(ImageSize largest, bool progressive);
+// The same of JpegPlanes.
+std::int64_t most_plane_scratch_bytes(ImageSize largest, bool progressive);
 
 }  // namespace plimsoll::io

@@ -57,6 +57,54 @@ std::int64_t scratch_bytes(const jpeg_decompress_struct& info, bool whole) {
   return bytes;
 }
 
+// Two strips of each component; fewer rows and narrower at a smaller scale.
+std::int64_t strip_bytes(std::int64_t blocks_across,
+                         std::int64_t rows_per_unit) {
+  return 2 * rows_bytes(blocks_across * DCTSIZE, rows_per_unit * DCTSIZE);
+}
+
+std::int64_t plane_scratch_bytes(const jpeg_decompress_struct& info,
+                                 bool whole) {
+  std::int64_t bytes = kFixedBytes;
+  for (int i = 0; i < info.num_components; ++i) {
+    const jpeg_component_info& part = info.comp_info[i];
+    const std::int64_t across =
+        round_up(part.width_in_blocks, part.h_samp_factor);
+    const std::int64_t down =
+        round_up(part.height_in_blocks, part.v_samp_factor);
+    bytes += strip_bytes(across, part.v_samp_factor);
+    if (whole) bytes += coefficient_bytes(across, down);
+  }
+  return bytes;
+}
+
+// Ratios that are no whole numbers are left to decode_image(), which refuses
+// them, and so are colours that differ from each other.
+Planes planes_of(const jpeg_decompress_struct& info) {
+  const jpeg_component_info* part = info.comp_info;
+  if (info.num_components == 3 &&
+      (part[1].h_samp_factor != part[2].h_samp_factor ||
+       part[1].v_samp_factor != part[2].v_samp_factor)) {
+    return Planes::none;
+  }
+  for (int i = 0; i < info.num_components; ++i) {
+    if (info.max_h_samp_factor % part[i].h_samp_factor != 0 ||
+        info.max_v_samp_factor % part[i].v_samp_factor != 0) {
+      return Planes::none;
+    }
+  }
+  switch (info.jpeg_color_space) {
+    case JCS_GRAYSCALE:
+      return info.num_components == 1 ? Planes::grey : Planes::none;
+    case JCS_YCbCr:
+      return info.num_components == 3 ? Planes::ycbcr : Planes::none;
+    case JCS_RGB:
+      return info.num_components == 3 ? Planes::rgb : Planes::none;
+    default:
+      return Planes::none;
+  }
+}
+
 }  // namespace
 
 ImageSize scaled_jpeg_size(ImageSize size, int eighths) {
@@ -77,15 +125,30 @@ std::int64_t most_jpeg_scratch_bytes(ImageSize largest, bool progressive) {
          (progressive ? 3 * coefficient_bytes(across, down) : 0);
 }
 
+std::int64_t most_jpeg_plane_scratch_bytes(ImageSize largest,
+                                           bool progressive) {
+  const std::int64_t across =
+      round_up(largest.width, DCTSIZE) / DCTSIZE + MAX_SAMP_FACTOR;
+  const std::int64_t down =
+      round_up(largest.height, DCTSIZE) / DCTSIZE + MAX_SAMP_FACTOR;
+  return kFixedBytes + 3 * strip_bytes(across, MAX_SAMP_FACTOR) +
+         (progressive ? 3 * coefficient_bytes(across, down) : 0);
+}
+
 Result<ImageInfo> jpeg_info(std::span<const std::byte> bytes) {
   alignas(BumpMemory::kAlignment) std::byte memory[kHeaderBytes];
   JpegDecoder& decoder = JpegDecoder::of_this_thread();
   PLIMSOLL_RETURN_IF_ERROR(decoder.read_header(bytes, memory));
   const jpeg_decompress_struct& info = decoder.info();
   const int components = info.num_components;
-  ImageInfo facts{ImageFormat::jpeg, static_cast<int>(info.image_width),
-                  static_cast<int>(info.image_height), components == 1 ? 1 : 3,
-                  scratch_bytes(info, decoder.has_several_scans())};
+  const bool whole = decoder.has_several_scans();
+  ImageInfo facts{ImageFormat::jpeg,
+                  static_cast<int>(info.image_width),
+                  static_cast<int>(info.image_height),
+                  components == 1 ? 1 : 3,
+                  scratch_bytes(info, whole),
+                  planes_of(info),
+                  plane_scratch_bytes(info, whole)};
   decoder.forget();
   if (components != 1 && components != 3 && components != 4) {
     return Error{ErrorCode::unsupported,

@@ -15,5 +15,6 @@ Status decode_jpeg(std::span<const std::byte> bytes, const DecodedImage& image,
                    std::span<std::byte> out, std::span<std::byte> scratch);
 
 std::int64_t most_jpeg_scratch_bytes(ImageSize largest, bool progressive);
+std::int64_t most_jpeg_plane_scratch_bytes(ImageSize largest, bool progressive);
 
 }  // namespace plimsoll::io

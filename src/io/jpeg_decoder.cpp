@@ -94,19 +94,19 @@ JpegDecoder::~JpegDecoder() {
   jpeg_destroy_decompress(&info_);
 }
 
-bool JpegDecoder::run_caught(Body body) {
+bool JpegDecoder::run_caught(Body body, void* context) {
   if (setjmp(catch_) != 0) return false;
-  body(*this);
+  body(*this, context);
   return true;
 }
 
-Status JpegDecoder::run(Body body) {
-  if (run_caught(body)) return {};
+Status JpegDecoder::run(Body body, void* context) {
+  if (run_caught(body, context)) return {};
   forget();
   return Error{ErrorCode::bad_input, message_};
 }
 
-void JpegDecoder::create(JpegDecoder& self) {
+void JpegDecoder::create(JpegDecoder& self, void*) {
   jpeg_create_decompress(&self.info_);
   self.own_memory_ = self.info_.mem;
   self.info_.src = &self.source_;
@@ -136,7 +136,8 @@ Status JpegDecoder::read_header(std::span<const std::byte> bytes,
   image_bytes_ = bytes.size();
   source_.next_input_byte = reinterpret_cast<const JOCTET*>(bytes.data());
   source_.bytes_in_buffer = bytes.size();
-  return run([](JpegDecoder& self) { jpeg_read_header(&self.info_, TRUE); });
+  return run(
+      [](JpegDecoder& self, void*) { jpeg_read_header(&self.info_, TRUE); });
 }
 
 Status JpegDecoder::decode(const DecodedImage& image,
@@ -146,7 +147,7 @@ Status JpegDecoder::decode(const DecodedImage& image,
   return run(read_image);
 }
 
-void JpegDecoder::read_image(JpegDecoder& self) {
+void JpegDecoder::read_image(JpegDecoder& self, void*) {
   jpeg_decompress_struct& info = self.info_;
   const DecodedImage& wanted = self.wanted_;
   const bool cmyk = info.num_components == 4;
@@ -156,7 +157,7 @@ void JpegDecoder::read_image(JpegDecoder& self) {
                                                 : JCS_EXT_RGBA;
   info.scale_num = static_cast<unsigned>(wanted.eighths);
   info.scale_denom = 8;
-  info.dct_method = JDCT_ISLOW;
+  info.dct_method = wanted.dct == Dct::fast ? JDCT_IFAST : JDCT_ISLOW;
   jpeg_start_decompress(&info);
   // The header said so, and `out` was measured by it.
   if (info.output_width != static_cast<unsigned>(wanted.size.width) ||

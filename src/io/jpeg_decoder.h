@@ -23,19 +23,21 @@ class JpegDecoder {
   Status decode(const DecodedImage& image, std::span<std::byte> out);
   void forget();
 
-  const jpeg_decompress_struct& info() const { return info_; }
+  // Calls the library: its errors end `body` and are returned. No object with
+  // a destructor lives in there: longjmp passes it.
+  using Body = void (*)(JpegDecoder& self, void* context);
+  Status run(Body body, void* context = nullptr);
+
+  jpeg_decompress_struct& info() { return info_; }
   bool has_several_scans() { return jpeg_has_multiple_scans(&info_) != 0; }
 
  private:
-  using Body = void (*)(JpegDecoder&);
   struct Callbacks;
 
   JpegDecoder();
-  Status run(Body body);
-  // No object with a destructor lives in these three: longjmp passes them.
-  bool run_caught(Body body);
-  static void create(JpegDecoder& self);
-  static void read_image(JpegDecoder& self);
+  bool run_caught(Body body, void* context);
+  static void create(JpegDecoder& self, void*);
+  static void read_image(JpegDecoder& self, void*);
   void read_cmyk_rows();
 
   jpeg_decompress_struct info_{};

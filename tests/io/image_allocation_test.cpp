@@ -8,6 +8,7 @@
 
 #include "io/image.h"
 #include "io/image_encoders.h"
+#include "io/jpeg_planes.h"
 
 #if defined(__GLIBC__) && !defined(PLIMSOLL_SANITIZED)
 namespace {
@@ -49,6 +50,14 @@ TEST(Image, DecodingAllocatesNothing) {
       const auto decoded = decode_image(std::as_bytes(std::span(file)),
                                         {.channels = 3}, out, scratch);
       ASSERT_TRUE(decoded);
+      const auto info = image_info(std::as_bytes(std::span(file)));
+      if (info->planes == Planes::none) continue;
+      JpegPlanes planes;
+      ASSERT_TRUE(
+          planes.open(std::as_bytes(std::span(file)), *info, {}, scratch));
+      while (planes.rows_read(0) < info->height) {
+        ASSERT_TRUE(planes.read_strip());
+      }
     }
     if (round == 0) {
       EXPECT_GT(allocations.load(), before);  // it does count

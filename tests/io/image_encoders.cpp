@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 //
 #include <jpeglib.h>
 #include <png.h>
@@ -17,6 +18,47 @@ Picture smooth_picture(int width, int height, int channels) {
       for (int c = 0; c < channels; ++c) {
         const double value = 128 + 60 * std::sin(0.11 * x + c) +
                              50 * std::cos(0.07 * y - 0.5 * c);
+        picture.pixels.push_back(static_cast<std::uint8_t>(value));
+      }
+    }
+  }
+  return picture;
+}
+
+Picture random_picture(int width, int height, int channels) {
+  Picture picture{width, height, channels, {}};
+  std::mt19937 random(7);
+  for (int i = 0; i < width * height * channels; ++i) {
+    picture.pixels.push_back(static_cast<std::uint8_t>(random() >> 24));
+  }
+  return picture;
+}
+
+Picture rough_picture(int width, int height, int channels) {
+  Picture picture{width, height, channels, {}};
+  const Picture noise = random_picture(256, 256, channels);
+  // Between the samples of `noise`, spread over `cell` pixels each.
+  const auto spread = [&](int x, int y, int c, int cell) {
+    const auto at = [&](int column, int row) {
+      return static_cast<double>(noise.pixels[static_cast<std::size_t>(
+          ((row + cell) % 256 * 256 + column % 256) * channels + c)]);
+    };
+    const double right = x % cell / static_cast<double>(cell);
+    const double below = y % cell / static_cast<double>(cell);
+    const int column = x / cell;
+    const int row = y / cell;
+    return (at(column, row) * (1 - right) + at(column + 1, row) * right) *
+               (1 - below) +
+           (at(column, row + 1) * (1 - right) +
+            at(column + 1, row + 1) * right) *
+               below;
+  };
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < channels; ++c) {
+        const double value =
+            0.45 * spread(x, y, c, 100) + 0.3 * spread(x, y, c, 30) +
+            0.15 * spread(x, y, c, 8) + 0.1 * spread(x, y, c, 2);
         picture.pixels.push_back(static_cast<std::uint8_t>(value));
       }
     }
@@ -39,6 +81,7 @@ std::string jpeg_file(const Picture& picture, const JpegStyle& style) {
                         : picture.channels == 1 ? JCS_GRAYSCALE
                                                 : JCS_RGB;
   jpeg_set_defaults(&info);
+  if (style.rgb) jpeg_set_colorspace(&info, JCS_RGB);
   jpeg_set_quality(&info, style.quality, TRUE);
   if (style.adobe) info.write_Adobe_marker = TRUE;
   if (!style.adobe && style.cmyk) info.write_Adobe_marker = FALSE;

@@ -16,6 +16,10 @@ struct Picture {
 
 // Smooth, so that JPEG keeps it nearly as it is.
 Picture smooth_picture(int width, int height, int channels);
+// About as rough as a photograph: noise of several sizes.
+Picture rough_picture(int width, int height, int channels);
+// Every sample by chance: the worst there is.
+Picture random_picture(int width, int height, int channels);
 
 struct JpegStyle {
   int quality = 95;
@@ -23,6 +27,7 @@ struct JpegStyle {
   int sampling_across = 2;  // of the first component, against the others
   int sampling_down = 2;
   bool cmyk = false;           // of 4 channels
+  bool rgb = false;            // stored as it is, not as YCbCr
   bool adobe = false;          // with Adobe's marker
   bool several_scans = false;  // one for each component
   bool arithmetic = false;
