@@ -7,36 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
 #include "data/maps/resize_loops.h"
+#include "data/maps/scratch_pieces.h"
 
 namespace plimsoll::data {
 namespace {
 
 constexpr std::int64_t kMostSide = 1 << 20;
 constexpr std::int64_t kMostChannels = 1024;  // numbers of floats fit i32
-constexpr std::int64_t kPartAlignment = 64;
 // A row of the input is brought into scratch as f32 if it is no longer; its
 // longest is only known where the width is fixed.
 constexpr std::int64_t kMostVaryingRow = 32 * 1024;  // floats
-
-// Hands out pieces of scratch, or only adds up their bytes.
-class Pieces {
- public:
-  explicit Pieces(std::byte* memory) : memory_(memory) {}
-  template <class T>
-  T* take(std::int64_t count) {
-    std::byte* piece = memory_ == nullptr ? nullptr : memory_ + bytes_;
-    bytes_ +=
-        round_up(count * static_cast<std::int64_t>(sizeof(T)), kPartAlignment);
-    return reinterpret_cast<T*>(piece);
-  }
-  std::int64_t bytes() const { return bytes_; }
-
- private:
-  std::byte* memory_;
-  std::int64_t bytes_ = 0;
-};
 
 class Resize : public OneFieldMap {
  public:
@@ -110,7 +91,7 @@ class Bilinear : public Resize {
   using Resize::Resize;
 
   std::int64_t scratch_bytes() const override {
-    Pieces pieces(nullptr);
+    ScratchPieces pieces(nullptr);
     take_rows(pieces);
     if (!fixed_) take_tables(pieces);
     return pieces.bytes();
@@ -140,23 +121,18 @@ class Bilinear : public Resize {
     row_floats_ =
         in.shape[1] == kVaries ? std::min(widest, kMostVaryingRow) : widest;
     if (fixed_) {
-      Pieces sizes(nullptr);
+      ScratchPieces sizes(nullptr);
       take_tables(sizes);
       table_memory_.resize(static_cast<std::size_t>(sizes.bytes()));
-      Pieces pieces(table_memory_.data());
+      ScratchPieces pieces(table_memory_.data());
       tables_ = take_tables(pieces);
       fill(tables_, in.shape);
     }
     return out;
   }
 
-  Tables take_tables(Pieces& pieces) const {
-    const auto take = [&](std::int64_t count) {
-      return BetweenTable{pieces.take<std::int32_t>(count),
-                          pieces.take<std::int32_t>(count),
-                          pieces.take<float>(count), count};
-    };
-    return {take(width_), take(height_)};
+  Tables take_tables(ScratchPieces& pieces) const {
+    return {take_table(pieces, width_), take_table(pieces, height_)};
   }
 
   void fill(const Tables& tables, const Extents& in) const {
@@ -164,7 +140,7 @@ class Bilinear : public Resize {
     fill_between(in[0], 1, tables.down);
   }
 
-  Rows take_rows(Pieces& pieces) const {
+  Rows take_rows(ScratchPieces& pieces) const {
     const std::int64_t made = width_ * channels_ + kRowRoom;
     return {{pieces.take<float>(made), pieces.take<float>(made)},
             pieces.take<float>(row_floats_ + kRowRoom)};
@@ -216,7 +192,7 @@ class Bilinear : public Resize {
                      const MapContext& context) const override {
     PLIMSOLL_RETURN_IF_ERROR(check_image(in.shape));
     PLIMSOLL_RETURN_IF_ERROR(set_shape(out, out_spec().shape));
-    Pieces pieces(context.scratch.data());
+    ScratchPieces pieces(context.scratch.data());
     Rows rows = take_rows(pieces);
     Tables tables = tables_;
     if (!fixed_) {
@@ -290,7 +266,7 @@ class Nearest : public Resize {
   using Resize::Resize;
 
   std::int64_t scratch_bytes() const override {
-    Pieces pieces(nullptr);
+    ScratchPieces pieces(nullptr);
     take_tables(pieces);
     return pieces.bytes();
   }
@@ -303,7 +279,7 @@ class Nearest : public Resize {
   Result<FieldSpec> bind_field(const FieldSpec& in) override {
     return resized(in, in.dtype);
   }
-  Tables take_tables(Pieces& pieces) const {
+  Tables take_tables(ScratchPieces& pieces) const {
     return {pieces.take<std::int32_t>(width_),
             pieces.take<std::int32_t>(height_)};
   }
@@ -314,7 +290,7 @@ class Nearest : public Resize {
                      const MapContext& context) const override {
     PLIMSOLL_RETURN_IF_ERROR(check_image(in.shape));
     PLIMSOLL_RETURN_IF_ERROR(set_shape(out, out_spec().shape));
-    Pieces pieces(context.scratch.data());
+    ScratchPieces pieces(context.scratch.data());
     const Tables tables = take_tables(pieces);
     fill_nearest(in.shape[1], width_, tables.across);
     fill_nearest(in.shape[0], height_, tables.down);

@@ -4,17 +4,18 @@
 #include <cmath>
 
 namespace plimsoll::data {
-namespace {
 
-float scale_of(std::int64_t in, std::int64_t out) {
+float scale_of(std::int64_t in, std::int64_t out) noexcept {
   return static_cast<float>(in) / static_cast<float>(out);
 }
 
-}  // namespace
-
 void fill_between(std::int64_t in, std::int64_t step,
                   const BetweenTable& table) noexcept {
-  const float scale = scale_of(in, table.count);
+  fill_between(in, scale_of(in, table.count), step, table);
+}
+
+void fill_between(std::int64_t in, float scale, std::int64_t step,
+                  const BetweenTable& table) noexcept {
   for (std::int64_t i = 0; i < table.count; ++i) {
     const float at = (static_cast<float>(i) + 0.5f) * scale - 0.5f;
     const float below = std::floor(at);

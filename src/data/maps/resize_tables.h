@@ -17,8 +17,15 @@ struct BetweenTable {
   std::int64_t count = 0;
 };
 
+// Samples in the one for each pixel in the other.
+float scale_of(std::int64_t in, std::int64_t out) noexcept;
+
 // Fills the table for `in` pixels; its numbers are multiplied by `step`.
 void fill_between(std::int64_t in, std::int64_t step,
+                  const BetweenTable& table) noexcept;
+// For `in` samples that lie over the pixels at a scale of their own: `scale`
+// samples for each pixel of the result, edges lying on each other.
+void fill_between(std::int64_t in, float scale, std::int64_t step,
                   const BetweenTable& table) noexcept;
 // The nearest pixel of each.
 void fill_nearest(std::int64_t in, std::int64_t out,

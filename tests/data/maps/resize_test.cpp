@@ -160,6 +160,18 @@ TEST(ResizeMap, AllInstructionSetsGiveTheSameBits) {
       loops->down(made.data(), row.data(), 0.3f,
                   std::min<std::int64_t>(count * channels, 200), out.data());
       made.insert(made.end(), out.begin(), out.end());
+      std::vector<float> pixels(4 * 90);
+      const std::uint8_t* samples = bytes.data();
+      loops->blend(samples, samples + 90, 0.3f, 90, pixels.data());
+      made.insert(made.end(), pixels.begin(), pixels.end());
+      std::vector<float> pairs(2 * 60);
+      loops->blend_pairs(samples, samples + 60, samples + 70, samples + 130,
+                         0.7f, 60, pairs.data());
+      const std::int64_t wide = channels == 3 ? 3 : 4;
+      loops->interleave(made.data(), pairs.data(), 37, wide, pixels.data());
+      made.insert(made.end(), pixels.begin(), pixels.end());
+      loops->from_ycbcr(made.data(), pairs.data(), 37, wide, pixels.data());
+      made.insert(made.end(), pixels.begin(), pixels.end());
       results.push_back(made);
     }
     for (const auto& result : results) EXPECT_EQ(result, results[0]);
