@@ -43,8 +43,9 @@ struct Settings {
   std::int64_t images = 60'000;
   std::int64_t block_kib = 256;
   std::int64_t window_kib = 4096;
-  bool shrink = false;  // JPEGs decoded no larger than needed
-  bool verify = true;   // checksums of records
+  bool shrink = false;        // JPEGs decoded no larger than needed
+  bool pixels_first = false;  // JPEGs decoded in full, then resized
+  bool verify = true;         // checksums of records
   double seconds = 3;
   double warm_up_seconds = 1;
   bool json = false;
@@ -132,6 +133,13 @@ Result<Input> jpeg_input(const Settings& settings, Arrays&) {
   decoding.largest = {500, 375};
   if (settings.shrink) decoding.at_least = {224, 224};
   decoding.progressive = false;
+  if (!settings.pixels_first) {
+    decoding.resize_to = {224, 224};
+    decoding.whole = false;
+    PLIMSOLL_ASSIGN(
+        set, MappedView::create(std::move(set), decode_image(decoding), 1));
+    return input_over(std::move(set));
+  }
   ResizeOptions resizing;
   resizing.height = resizing.width = 224;
   PLIMSOLL_ASSIGN(
@@ -230,6 +238,8 @@ int main(int argc, char** argv) {
   app.add_option("--window-kib", settings.window_kib, "of npy's shuffle");
   app.add_flag("--shrink", settings.shrink,
                "JPEGs decoded in eighths of their size, at least 224 by 224");
+  app.add_flag("--pixels-first", settings.pixels_first,
+               "JPEGs decoded to pixels, then resized");
   app.add_flag("--verify,!--no-verify", settings.verify,
                "checksums of records");
   app.add_option("--seconds", settings.seconds);
