@@ -29,10 +29,11 @@ class Indexed {
   // One element. A field is written to `buffers[i]` (of the spec's most_bytes,
   // aligned to 64) or lies where the set has it anyway. Here and in gather():
   // calls with different scratch may run at the same time; nothing is
-  // allocated unless it fails; errors name file, offset and element.
+  // allocated unless it fails; errors name file, offset and element. Unless a
+  // set says otherwise, a gather of one element of fixed shapes.
   virtual Status read(std::int64_t number, Element& out,
                       std::span<std::byte* const> buffers,
-                      const ReadContext& context) const = 0;
+                      const ReadContext& context) const;
 
   // Many elements of fixed shapes: field i of each, one after another, from
   // `rows[i]` on. A null skips a field that borrow() gives.

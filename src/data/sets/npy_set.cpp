@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "data/check.h"
+#include "data/sets/stacked_rows.h"
 
 namespace plimsoll::data {
 namespace {
@@ -64,17 +65,6 @@ Status NpySet::gather_field(std::size_t i,
                                   static_cast<std::int64_t>(part.size()));
                        return field.file.read(offset, part);
                      });
-}
-
-Status NpySet::read(std::int64_t number, Element& out,
-                    std::span<std::byte* const> buffers,
-                    const ReadContext& context) const {
-  PLIMSOLL_RETURN_IF_ERROR(gather({&number, 1}, buffers, context));
-  out.index = number;
-  for (std::size_t i = 0; i < spec_.size(); ++i) {
-    out.values[i] = {buffers[i], spec_[i].most_bytes, spec_[i].shape};
-  }
-  return {};
 }
 
 Status NpySet::gather(std::span<const std::int64_t> numbers,

@@ -34,9 +34,6 @@ class NpySet final : public Indexed {
   std::string name() const override { return "npy"; }
   const ElementSpec& spec() const override { return spec_; }
   std::int64_t size() const override { return size_; }
-  Status read(std::int64_t number, Element& out,
-              std::span<std::byte* const> buffers,
-              const ReadContext& context) const override;
   Status gather(std::span<const std::int64_t> numbers,
                 std::span<std::byte* const> rows,
                 const ReadContext& context) const override;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/check.h"
+#include "data/sets/stacked_rows.h"
 
 namespace plimsoll::data {
 
@@ -41,17 +42,6 @@ Result<std::unique_ptr<NpzSet>> NpzSet::open(
   }
   PLIMSOLL_RETURN_IF_ERROR(check_spec(path, set->spec_));
   return set;
-}
-
-Status NpzSet::read(std::int64_t number, Element& out,
-                    std::span<std::byte* const> buffers,
-                    const ReadContext& context) const {
-  PLIMSOLL_RETURN_IF_ERROR(gather({&number, 1}, buffers, context));
-  out.index = number;
-  for (std::size_t i = 0; i < spec_.size(); ++i) {
-    out.values[i] = {buffers[i], spec_[i].most_bytes, spec_[i].shape};
-  }
-  return {};
 }
 
 Status NpzSet::gather(std::span<const std::int64_t> numbers,

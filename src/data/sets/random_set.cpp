@@ -73,17 +73,6 @@ void RandomSet::make_label(std::int64_t example, std::byte* out) const {
   std::memcpy(out, &label, sizeof(label));
 }
 
-Status RandomSet::read(std::int64_t number, Element& out,
-                       std::span<std::byte* const> buffers,
-                       const ReadContext& context) const {
-  PLIMSOLL_RETURN_IF_ERROR(gather({&number, 1}, buffers, context));
-  out.index = number;
-  for (std::size_t i = 0; i < fields_.size(); ++i) {
-    out.values[i] = {buffers[i], fields_[i].most_bytes, fields_[i].shape};
-  }
-  return {};
-}
-
 Status RandomSet::gather(std::span<const std::int64_t> numbers,
                          std::span<std::byte* const> rows,
                          const ReadContext&) const {

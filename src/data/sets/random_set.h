@@ -31,9 +31,6 @@ class RandomSet final : public Indexed {
   std::string name() const override { return "random"; }
   const ElementSpec& spec() const override { return fields_; }
   std::int64_t size() const override { return spec_.examples; }
-  Status read(std::int64_t number, Element& out,
-              std::span<std::byte* const> buffers,
-              const ReadContext& context) const override;
   Status gather(std::span<const std::int64_t> numbers,
                 std::span<std::byte* const> rows,
                 const ReadContext& context) const override;

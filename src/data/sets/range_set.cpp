@@ -29,15 +29,6 @@ Result<std::unique_ptr<RangeSet>> RangeSet::create(std::int64_t first,
       new RangeSet(first, step, static_cast<std::int64_t>(size)));
 }
 
-Status RangeSet::read(std::int64_t number, Element& out,
-                      std::span<std::byte* const> buffers,
-                      const ReadContext& context) const {
-  PLIMSOLL_RETURN_IF_ERROR(gather({&number, 1}, buffers, context));
-  out.index = number;
-  out.values[0] = {buffers[0], spec_[0].most_bytes, {}};
-  return {};
-}
-
 Status RangeSet::gather(std::span<const std::int64_t> numbers,
                         std::span<std::byte* const> rows,
                         const ReadContext&) const {

@@ -7,43 +7,28 @@
 #include <utility>
 
 #include "data/permutation.h"
-#include "data/streams/concatenate_stream.h"
-#include "data/streams/stage.h"
+#include "data/streams/joined_stream.h"
 
 namespace plimsoll::data {
 namespace {
 
 constexpr std::int64_t kEmpty = -1;
 
-class InterleaveStream final : public Stream {
+class InterleaveStream final : public JoinedStream {
  public:
   InterleaveStream(std::vector<std::unique_ptr<Stream>> inputs,
-                   ElementSpec spec, const InterleaveOptions& options,
-                   int state_numbers)
-      : inputs_(std::move(inputs)),
-        spec_(std::move(spec)),
+                   ElementSpec spec, const InterleaveOptions& options)
+      : JoinedStream(std::move(inputs), std::move(spec)),
         options_(options),
-        state_numbers_(state_numbers),
         places_(static_cast<std::size_t>(options.cycle)) {}
 
   std::string name() const override { return "interleave"; }
-  const ElementSpec& spec() const override { return spec_; }
-  std::int64_t count() const override {
-    std::int64_t all = 0;
-    for (const auto& input : inputs_) {
-      const std::int64_t one = input->count();
-      if (one == kUnknownCount || __builtin_add_overflow(all, one, &all)) {
-        return kUnknownCount;
-      }
-    }
-    return all;
-  }
 
   void place(Placer& placer) override {
     std::int64_t most = 0;
-    for (const auto& input : inputs_) {
+    for (std::size_t i = 0; i < inputs(); ++i) {
       Placer one;
-      input->place(one);
+      input(i).place(one);
       most = std::max(most, one.bytes());
     }
     for (Place& place : places_) {
@@ -57,24 +42,23 @@ class InterleaveStream final : public Stream {
   }
 
   Result<bool> next(Element& out) override {
-    while (open_ > 0 || following_ < inputs()) {
+    while (open_ > 0 || following_ < listed()) {
       Place& place = places_[turn_];
       if (place.input == kEmpty) {
-        if (following_ == inputs()) {
+        if (following_ == listed()) {
           pass_turn();
           continue;
         }
-        const std::int64_t input = in_order(following_);
-        PLIMSOLL_RETURN_IF_ERROR(settle(place, input).start(epoch_));
-        place.input = input;
+        const std::int64_t begun = in_order(following_);
+        PLIMSOLL_RETURN_IF_ERROR(settle(place, begun).start(epoch_));
+        place.input = begun;
         ++following_;
         ++open_;
       }
       const auto which = static_cast<std::size_t>(place.input);
-      PLIMSOLL_ASSIGN(const bool got, inputs_[which]->next(out));
+      PLIMSOLL_ASSIGN(const bool got, next_of(which, out));
       if (got) {
         if (++in_block_ == options_.block) pass_turn();
-        out.file = file_of_input(out.file, which, inputs_.size());
         return true;
       }
       place.input = kEmpty;
@@ -91,43 +75,37 @@ class InterleaveStream final : public Stream {
     for (const Place& place : places_) {
       state.push(place.input);
       // An empty place is as large as any.
-      const auto which =
-          static_cast<std::size_t>(place.input == kEmpty ? 0 : place.input);
-      save_padded(*inputs_[which], state_numbers_, state);
+      save_of(static_cast<std::size_t>(place.input == kEmpty ? 0 : place.input),
+              state);
     }
   }
 
   Status restore(std::int64_t epoch, StateReader& state) override {
     begin(epoch);
-    PLIMSOLL_ASSIGN(following_, state.next(0, inputs()));
+    PLIMSOLL_ASSIGN(following_, state.next(0, listed()));
     PLIMSOLL_ASSIGN(const std::int64_t turn, state.next(0, options_.cycle - 1));
     PLIMSOLL_ASSIGN(in_block_, state.next(0, options_.block - 1));
     turn_ = static_cast<std::size_t>(turn);
     for (std::size_t i = 0; i < places_.size(); ++i) {
       Place& place = places_[i];
-      PLIMSOLL_ASSIGN(const std::int64_t input,
-                      state.next(kEmpty, inputs() - 1));
-      if (input == kEmpty) {
-        PLIMSOLL_RETURN_IF_ERROR(pass_over(state, state_numbers_));
+      PLIMSOLL_ASSIGN(const std::int64_t held,
+                      state.next(kEmpty, listed() - 1));
+      if (held == kEmpty) {
+        PLIMSOLL_RETURN_IF_ERROR(pass_over_one(state));
         continue;
       }
       for (std::size_t before = 0; before < i; ++before) {
-        if (places_[before].input != input) continue;
+        if (places_[before].input != held) continue;
         return Error{ErrorCode::bad_input,
                      "interleave: the saved position has one stream twice"};
       }
-      Stream& stream = settle(place, input);
-      PLIMSOLL_RETURN_IF_ERROR(stream.restore(epoch, state));
+      settle(place, held);
       PLIMSOLL_RETURN_IF_ERROR(
-          pass_over(state, state_numbers_ - state_numbers(stream)));
-      place.input = input;
+          restore_of(static_cast<std::size_t>(held), epoch, state));
+      place.input = held;
       ++open_;
     }
     return {};
-  }
-
-  std::string whereabouts(const Element& element) const override {
-    return whereabouts_of_input(element, inputs_);
   }
 
  private:
@@ -136,9 +114,7 @@ class InterleaveStream final : public Stream {
     std::int64_t input = kEmpty;
   };
 
-  std::int64_t inputs() const {
-    return static_cast<std::int64_t>(inputs_.size());
-  }
+  std::int64_t listed() const { return static_cast<std::int64_t>(inputs()); }
   std::int64_t in_order(std::int64_t position) const {
     return order_ ? (*order_)(position) : position;
   }
@@ -153,17 +129,17 @@ class InterleaveStream final : public Stream {
       // Threads of an input in mid-epoch let go of memory that is given to
       // another one.
       Placer nowhere;
-      inputs_[static_cast<std::size_t>(place.input)]->place(nowhere);
+      input(static_cast<std::size_t>(place.input)).place(nowhere);
       place.input = kEmpty;
     }
     if (options_.shuffle) {
-      order_.emplace(inputs(), options_.seed,
+      order_.emplace(listed(), options_.seed,
                      static_cast<std::uint64_t>(epoch));
     }
   }
 
-  Stream& settle(Place& place, std::int64_t input) {
-    Stream& stream = *inputs_[static_cast<std::size_t>(input)];
+  Stream& settle(Place& place, std::int64_t which) {
+    Stream& stream = input(static_cast<std::size_t>(which));
     Placer placer(place.memory);
     stream.place(placer);
     return stream;
@@ -174,10 +150,7 @@ class InterleaveStream final : public Stream {
     turn_ = turn_ + 1 == places_.size() ? 0 : turn_ + 1;
   }
 
-  std::vector<std::unique_ptr<Stream>> inputs_;
-  ElementSpec spec_;
   InterleaveOptions options_;
-  int state_numbers_;  // of the input that has most
   std::vector<Place> places_;
   std::optional<Permutation> order_;
   std::int64_t epoch_ = 0;
@@ -202,10 +175,7 @@ Result<std::unique_ptr<Stream>> interleave_stream(
   InterleaveOptions used = options;
   used.cycle = static_cast<int>(std::min<std::int64_t>(
       options.cycle, static_cast<std::int64_t>(inputs.size())));
-  int most = 0;
-  for (const auto& input : inputs) {
-    most = std::max(most, state_numbers(*input));
-  }
+  const int most = most_state_numbers(inputs);
   constexpr int kOwn = 3;
   const int room = std::max(0, (kMostStateNumbers - kOwn) / (most + 1));
   if (used.cycle > room) {
@@ -216,7 +186,7 @@ Result<std::unique_ptr<Stream>> interleave_stream(
                              used.cycle, most, room)};
   }
   return std::unique_ptr<Stream>(std::make_unique<InterleaveStream>(
-      std::move(inputs), std::move(spec), used, most));
+      std::move(inputs), std::move(spec), used));
 }
 
 }  // namespace plimsoll::data

@@ -107,8 +107,7 @@ Status ConcatenatedView::gather(std::span<const std::int64_t> numbers,
                                 const ReadContext& context) const {
   PLIMSOLL_RETURN_IF_ERROR(check_numbers(*this, numbers));
   const std::int64_t first = first_->size();
-  std::array<std::byte*, kMostFields> at{};
-  std::copy_n(rows.begin(), std::min(rows.size(), at.size()), at.begin());
+  RowPointers at = row_pointers(rows);
   std::array<std::int64_t, kNumbersAtOnce> beneath;
   while (!numbers.empty()) {
     const bool in_first = numbers[0] < first;
@@ -120,10 +119,7 @@ Status ConcatenatedView::gather(std::span<const std::int64_t> numbers,
     }
     PLIMSOLL_RETURN_IF_ERROR((in_first ? *first_ : *second_)
                                  .gather({beneath.data(), count}, at, context));
-    for (std::size_t i = 0; i < spec_.size(); ++i) {
-      if (at[i] == nullptr) continue;
-      at[i] += static_cast<std::int64_t>(count) * spec_[i].most_bytes;
-    }
+    at = behind(at, spec_, count);
     numbers = numbers.subspan(count);
   }
   return {};

@@ -59,6 +59,9 @@ class ConcatenatedView final : public Indexed {
     return first_->size() + second_->size();
   }
   std::int64_t scratch_bytes() const override;
+  std::int64_t held_bytes() const override {
+    return first_->held_bytes() + second_->held_bytes();
+  }
   Status read(std::int64_t number, Element& out,
               std::span<std::byte* const> buffers,
               const ReadContext& context) const override;

@@ -15,8 +15,6 @@ namespace {
 // Small enough to stay in the second-level cache beside what is made of it.
 constexpr std::int64_t kChunkBytes = 64 * kKiB;
 
-using Pointers = std::array<std::byte*, kMostFields>;
-
 }  // namespace
 
 Result<std::unique_ptr<MappedView>> MappedView::create(
@@ -24,10 +22,10 @@ Result<std::unique_ptr<MappedView>> MappedView::create(
     std::uint64_t seed) {
   std::unique_ptr<MappedView> view(
       new MappedView(std::move(input), std::move(map), seed));
-  PLIMSOLL_ASSIGN(view->spec_, view->map_->bind(view->input_->spec()));
+  PLIMSOLL_ASSIGN(view->spec_, view->map_->bind(view->input().spec()));
   PLIMSOLL_RETURN_IF_ERROR(check_spec(view->map_->name(), view->spec_));
   std::int64_t row_bytes = 0;
-  for (const FieldSpec& field : view->input_->spec()) {
+  for (const FieldSpec& field : view->input().spec()) {
     view->fixed_input_ = view->fixed_input_ && field.shape.is_fixed();
     row_bytes += field.most_bytes;
   }
@@ -40,20 +38,20 @@ Result<std::unique_ptr<MappedView>> MappedView::create(
 }
 
 bool MappedView::passes(std::size_t field) const {
-  return field < spec_.size() && field < input_->spec().size() &&
+  return field < spec_.size() && field < input().spec().size() &&
          !map_->writes(static_cast<int>(field));
 }
 
 std::int64_t MappedView::scratch_bytes() const {
   std::int64_t bytes = ScratchParts::part_bytes(map_->scratch_bytes());
-  for (const FieldSpec& field : input_->spec()) {
+  for (const FieldSpec& field : input().spec()) {
     bytes += ScratchParts::part_bytes(rows_at_once_ * field.most_bytes);
   }
-  return bytes + input_->scratch_bytes();
+  return bytes + input().scratch_bytes();
 }
 
 const std::byte* MappedView::borrow(int field, std::int64_t first) const {
-  return passes(static_cast<std::size_t>(field)) ? input_->borrow(field, first)
+  return passes(static_cast<std::size_t>(field)) ? input().borrow(field, first)
                                                  : nullptr;
 }
 
@@ -73,7 +71,7 @@ Status MappedView::apply(const Element& in, Element& out,
   auto status = map_->apply(in, out, buffers, context);
   if (status) return {};
   Error error = std::move(status).error();
-  const std::string where = input_->whereabouts(in.index);
+  const std::string where = input().whereabouts(in.index);
   error.message = fmt::format("element {}{}: {}: {}", in.index,
                               where.empty() ? "" : fmt::format(" ({})", where),
                               map_->name(), error.message);
@@ -88,15 +86,15 @@ Status MappedView::read(std::int64_t number, Element& out,
                         static_cast<std::size_t>(map_->scratch_bytes())},
                        seed_,
                        context.epoch};
-  Pointers between{};
-  for (std::size_t i = 0; i < input_->spec().size(); ++i) {
+  RowPointers between{};
+  for (std::size_t i = 0; i < input().spec().size(); ++i) {
     std::byte* const part =
-        parts.take(rows_at_once_ * input_->spec()[i].most_bytes);
+        parts.take(rows_at_once_ * input().spec()[i].most_bytes);
     between[i] = passes(i) ? buffers[i] : part;
   }
   Element in;
   PLIMSOLL_RETURN_IF_ERROR(
-      input_->read(number, in, between, {parts.rest(), context.epoch}));
+      input().read(number, in, between, {parts.rest(), context.epoch}));
   return apply(in, out, buffers, how);
 }
 
@@ -104,8 +102,7 @@ Status MappedView::gather(std::span<const std::int64_t> numbers,
                           std::span<std::byte* const> rows,
                           const ReadContext& context) const {
   if (fixed_input_) return gather_fixed(numbers, rows, context);
-  Pointers at{};
-  std::copy_n(rows.begin(), std::min(rows.size(), at.size()), at.begin());
+  RowPointers at = row_pointers(rows);
   for (const std::int64_t number : numbers) {
     Element made;
     PLIMSOLL_RETURN_IF_ERROR(read(number, made, at, context));
@@ -115,8 +112,8 @@ Status MappedView::gather(std::span<const std::int64_t> numbers,
       if (value.data != at[i]) {
         std::memcpy(at[i], value.data, static_cast<std::size_t>(value.bytes));
       }
-      at[i] += spec_[i].most_bytes;
     }
+    at = behind(at, spec_, 1);
   }
   return {};
 }
@@ -124,18 +121,17 @@ Status MappedView::gather(std::span<const std::int64_t> numbers,
 Status MappedView::gather_fixed(std::span<const std::int64_t> numbers,
                                 std::span<std::byte* const> rows,
                                 const ReadContext& context) const {
-  const ElementSpec& from = input_->spec();
+  const ElementSpec& from = input().spec();
   ScratchParts parts(context.scratch);
   const MapContext how{{parts.take(map_->scratch_bytes()),
                         static_cast<std::size_t>(map_->scratch_bytes())},
                        seed_,
                        context.epoch};
-  Pointers chunk{};  // the input's rows
-  Pointers at{};     // ours
+  RowPointers chunk{};  // the input's rows
   for (std::size_t i = 0; i < from.size(); ++i) {
     chunk[i] = parts.take(rows_at_once_ * from[i].most_bytes);
   }
-  std::copy_n(rows.begin(), std::min(rows.size(), at.size()), at.begin());
+  RowPointers at = row_pointers(rows);
   Element in;
   Element made;
   while (!numbers.empty()) {
@@ -143,15 +139,15 @@ Status MappedView::gather_fixed(std::span<const std::int64_t> numbers,
         std::min(numbers.size(), static_cast<std::size_t>(rows_at_once_)));
     numbers = numbers.subspan(now.size());
     // What the map leaves alone goes straight to where it is wanted.
-    Pointers between = chunk;
+    RowPointers between = chunk;
     for (std::size_t i = 0; i < from.size(); ++i) {
       if (passes(i) && at[i] != nullptr) between[i] = at[i];
     }
     PLIMSOLL_RETURN_IF_ERROR(
-        input_->gather(now, between, {parts.rest(), context.epoch}));
+        input().gather(now, between, {parts.rest(), context.epoch}));
     std::array<std::int64_t, kNumbersAtOnce> origin;
     std::copy(now.begin(), now.end(), origin.begin());
-    input_->origins({origin.data(), now.size()}, context.epoch);
+    input().origins({origin.data(), now.size()}, context.epoch);
     for (std::size_t k = 0; k < now.size(); ++k) {
       in.index = origin[k];
       for (std::size_t i = 0; i < from.size(); ++i) {
@@ -159,11 +155,7 @@ Status MappedView::gather_fixed(std::span<const std::int64_t> numbers,
             between[i] + static_cast<std::int64_t>(k) * from[i].most_bytes,
             from[i].most_bytes, from[i].shape};
       }
-      Pointers row{};
-      for (std::size_t i = 0; i < spec_.size(); ++i) {
-        if (at[i] == nullptr) continue;
-        row[i] = at[i] + static_cast<std::int64_t>(k) * spec_[i].most_bytes;
-      }
+      const RowPointers row = behind(at, spec_, k);
       PLIMSOLL_RETURN_IF_ERROR(apply(in, made, row, how));
       for (std::size_t i = 0; i < spec_.size(); ++i) {
         // A reshape hands on what it got.
@@ -172,10 +164,7 @@ Status MappedView::gather_fixed(std::span<const std::int64_t> numbers,
         std::memcpy(row[i], value.data, static_cast<std::size_t>(value.bytes));
       }
     }
-    for (std::size_t i = 0; i < spec_.size(); ++i) {
-      if (at[i] == nullptr) continue;
-      at[i] += static_cast<std::int64_t>(now.size()) * spec_[i].most_bytes;
-    }
+    at = behind(at, spec_, now.size());
   }
   return {};
 }

@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "data/indexed.h"
 #include "data/map.h"
+#include "data/views/view.h"
 
 namespace plimsoll::data {
 
-class MappedView final : public Indexed {
+class MappedView final : public View {
  public:
   // `seed` keys the map's chance, if it has any.
   static Result<std::unique_ptr<MappedView>> create(
@@ -17,7 +17,6 @@ class MappedView final : public Indexed {
 
   std::string name() const override { return map_->name(); }
   const ElementSpec& spec() const override { return spec_; }
-  std::int64_t size() const override { return input_->size(); }
   std::int64_t scratch_bytes() const override;
   Status read(std::int64_t number, Element& out,
               std::span<std::byte* const> buffers,
@@ -26,21 +25,11 @@ class MappedView final : public Indexed {
                 std::span<std::byte* const> rows,
                 const ReadContext& context) const override;
   const std::byte* borrow(int field, std::int64_t first) const override;
-  std::int64_t held_bytes() const override { return input_->held_bytes(); }
-  bool prefers_blocks() const override { return input_->prefers_blocks(); }
-  void origins(std::span<std::int64_t> numbers,
-               std::int64_t epoch) const override {
-    input_->origins(numbers, epoch);
-  }
-  std::string whereabouts(std::int64_t number) const override {
-    return input_->whereabouts(number);
-  }
-  std::string describe() const override { return input_->describe(); }
 
  private:
   MappedView(std::shared_ptr<const Indexed> input, std::shared_ptr<Map> map,
              std::uint64_t seed)
-      : input_(std::move(input)), map_(std::move(map)), seed_(seed) {}
+      : View(std::move(input)), map_(std::move(map)), seed_(seed) {}
 
   bool passes(std::size_t field) const;
   Status apply(const Element& in, Element& out,
@@ -50,7 +39,6 @@ class MappedView final : public Indexed {
                       std::span<std::byte* const> rows,
                       const ReadContext& context) const;
 
-  std::shared_ptr<const Indexed> input_;
   std::shared_ptr<Map> map_;
   std::uint64_t seed_ = 1;
   ElementSpec spec_;

@@ -9,41 +9,28 @@
 #include "data/views/view_scratch.h"
 
 namespace plimsoll::data {
-namespace {
-
-// Moves rows on behind `count` elements.
-void advance(std::array<std::byte*, kMostFields>& rows, const ElementSpec& spec,
-             std::size_t count) {
-  for (std::size_t i = 0; i < spec.size(); ++i) {
-    if (rows[i] == nullptr) continue;
-    rows[i] += static_cast<std::int64_t>(count) * spec[i].most_bytes;
-  }
-}
-
-}  // namespace
 
 Status OrderView::read(std::int64_t number, Element& out,
                        std::span<std::byte* const> buffers,
                        const ReadContext& context) const {
   PLIMSOLL_RETURN_IF_ERROR(check_numbers(*this, {&number, 1}));
   translate({&number, 1}, context.epoch);
-  return input_->read(number, out, buffers, context);
+  return input().read(number, out, buffers, context);
 }
 
 Status OrderView::gather(std::span<const std::int64_t> numbers,
                          std::span<std::byte* const> rows,
                          const ReadContext& context) const {
   PLIMSOLL_RETURN_IF_ERROR(check_numbers(*this, numbers));
-  std::array<std::byte*, kMostFields> at{};
-  std::copy_n(rows.begin(), std::min(rows.size(), at.size()), at.begin());
+  RowPointers at = row_pointers(rows);
   std::array<std::int64_t, kNumbersAtOnce> beneath;
   while (!numbers.empty()) {
     const auto now = numbers.first(std::min(numbers.size(), kNumbersAtOnce));
     const std::span translated(beneath.data(), now.size());
     std::copy(now.begin(), now.end(), translated.begin());
     translate(translated, context.epoch);
-    PLIMSOLL_RETURN_IF_ERROR(input_->gather(translated, at, context));
-    advance(at, spec(), now.size());
+    PLIMSOLL_RETURN_IF_ERROR(input().gather(translated, at, context));
+    at = behind(at, spec(), now.size());
     numbers = numbers.subspan(now.size());
   }
   return {};
@@ -52,7 +39,7 @@ Status OrderView::gather(std::span<const std::int64_t> numbers,
 void OrderView::origins(std::span<std::int64_t> numbers,
                         std::int64_t epoch) const {
   translate(numbers, epoch);
-  input_->origins(numbers, epoch);
+  input().origins(numbers, epoch);
 }
 
 void ShuffledView::translate(std::span<std::int64_t> numbers,
@@ -118,19 +105,19 @@ Result<std::unique_ptr<RepeatedView>> RepeatedView::create(
 Status RepeatedView::read(std::int64_t number, Element& out,
                           std::span<std::byte* const> buffers,
                           const ReadContext& context) const {
-  const std::int64_t size = input_->size();
-  return input_->read(
+  const std::int64_t size = input().size();
+  return input().read(
       number % size, out, buffers,
       {context.scratch, context.epoch * count_ + number / size});
 }
 
 void RepeatedView::origins(std::span<std::int64_t> numbers,
                            std::int64_t epoch) const {
-  const std::int64_t size = input_->size();
+  const std::int64_t size = input().size();
   for (std::int64_t& number : numbers) {
     const std::int64_t repetition = number / size;
     number %= size;
-    input_->origins({&number, 1}, epoch * count_ + repetition);
+    input().origins({&number, 1}, epoch * count_ + repetition);
   }
 }
 
@@ -138,9 +125,8 @@ Status RepeatedView::gather(std::span<const std::int64_t> numbers,
                             std::span<std::byte* const> rows,
                             const ReadContext& context) const {
   PLIMSOLL_RETURN_IF_ERROR(check_numbers(*this, numbers));
-  const std::int64_t size = input_->size();
-  std::array<std::byte*, kMostFields> at{};
-  std::copy_n(rows.begin(), std::min(rows.size(), at.size()), at.begin());
+  const std::int64_t size = input().size();
+  RowPointers at = row_pointers(rows);
   std::array<std::int64_t, kNumbersAtOnce> beneath;
   while (!numbers.empty()) {
     // A call beneath has one epoch: a repetition's end ends it.
@@ -152,9 +138,9 @@ Status RepeatedView::gather(std::span<const std::int64_t> numbers,
       ++count;
     }
     PLIMSOLL_RETURN_IF_ERROR(
-        input_->gather({beneath.data(), count}, at,
+        input().gather({beneath.data(), count}, at,
                        {context.scratch, context.epoch * count_ + repetition}));
-    advance(at, spec(), count);
+    at = behind(at, spec(), count);
     numbers = numbers.subspan(count);
   }
   return {};

@@ -4,41 +4,26 @@
 
 #include <memory>
 
-#include "data/indexed.h"
+#include "data/views/view.h"
 
 namespace plimsoll::data {
 
 // Every position stands for one position beneath, in the same epoch.
-class OrderView : public Indexed {
+class OrderView : public View {
  public:
-  const ElementSpec& spec() const override { return input_->spec(); }
-  std::int64_t scratch_bytes() const override {
-    return input_->scratch_bytes();
-  }
   Status read(std::int64_t number, Element& out,
               std::span<std::byte* const> buffers,
               const ReadContext& context) const override;
   Status gather(std::span<const std::int64_t> numbers,
                 std::span<std::byte* const> rows,
                 const ReadContext& context) const override;
-  std::int64_t held_bytes() const override { return input_->held_bytes(); }
-  bool prefers_blocks() const override { return input_->prefers_blocks(); }
   void origins(std::span<std::int64_t> numbers,
                std::int64_t epoch) const override;
-  std::string whereabouts(std::int64_t number) const override {
-    return input_->whereabouts(number);
-  }
-  std::string describe() const override { return input_->describe(); }
 
  protected:
-  explicit OrderView(std::shared_ptr<const Indexed> input)
-      : input_(std::move(input)) {}
-  const Indexed& input() const { return *input_; }
+  using View::View;
   virtual void translate(std::span<std::int64_t> numbers,
                          std::int64_t epoch) const = 0;
-
- private:
-  std::shared_ptr<const Indexed> input_;
 };
 
 // The whole set in a random order, a new one in each epoch.
@@ -47,7 +32,6 @@ class ShuffledView final : public OrderView {
   ShuffledView(std::shared_ptr<const Indexed> input, std::uint64_t seed)
       : OrderView(std::move(input)), seed_(seed) {}
   std::string name() const override { return "shuffle"; }
-  std::int64_t size() const override { return input().size(); }
 
  protected:
   void translate(std::span<std::int64_t> numbers,
@@ -92,37 +76,26 @@ class SlicedView final : public OrderView {
 };
 
 // The set `count` times over; each repetition is an epoch of its own beneath.
-class RepeatedView final : public Indexed {
+class RepeatedView final : public View {
  public:
   static Result<std::unique_ptr<RepeatedView>> create(
       std::shared_ptr<const Indexed> input, std::int64_t count);
 
   std::string name() const override { return "repeat"; }
-  const ElementSpec& spec() const override { return input_->spec(); }
-  std::int64_t size() const override { return input_->size() * count_; }
-  std::int64_t scratch_bytes() const override {
-    return input_->scratch_bytes();
-  }
+  std::int64_t size() const override { return input().size() * count_; }
   Status read(std::int64_t number, Element& out,
               std::span<std::byte* const> buffers,
               const ReadContext& context) const override;
   Status gather(std::span<const std::int64_t> numbers,
                 std::span<std::byte* const> rows,
                 const ReadContext& context) const override;
-  std::int64_t held_bytes() const override { return input_->held_bytes(); }
-  bool prefers_blocks() const override { return input_->prefers_blocks(); }
   void origins(std::span<std::int64_t> numbers,
                std::int64_t epoch) const override;
-  std::string whereabouts(std::int64_t number) const override {
-    return input_->whereabouts(number);
-  }
-  std::string describe() const override { return input_->describe(); }
 
  private:
   RepeatedView(std::shared_ptr<const Indexed> input, std::int64_t count)
-      : input_(std::move(input)), count_(count) {}
+      : View(std::move(input)), count_(count) {}
 
-  std::shared_ptr<const Indexed> input_;
   std::int64_t count_;
 };
 

@@ -15,6 +15,26 @@ namespace plimsoll::data {
 // Numbers translated on the stack, as many at a time.
 inline constexpr std::size_t kNumbersAtOnce = 256;
 
+// Where each field's next row goes; null where nobody wants the field.
+using RowPointers = std::array<std::byte*, kMostFields>;
+
+inline RowPointers row_pointers(std::span<std::byte* const> rows) {
+  RowPointers at{};
+  std::copy_n(rows.begin(), std::min(rows.size(), at.size()), at.begin());
+  return at;
+}
+
+// Where the rows go that lie behind `count` others.
+inline RowPointers behind(const RowPointers& rows, const ElementSpec& spec,
+                          std::size_t count) {
+  RowPointers at{};
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    if (rows[i] == nullptr) continue;
+    at[i] = rows[i] + static_cast<std::int64_t>(count) * spec[i].most_bytes;
+  }
+  return at;
+}
+
 // Takes parts of `scratch` one after another, aligned to 64.
 class ScratchParts {
  public:
