@@ -7,13 +7,12 @@
 #include <random>
 
 #include "base/philox.h"
-#include "data/streams/batch_stream.h"
+#include "data/maps/pad.h"
 #include "data/streams/cache_stream.h"
 #include "data/streams/concatenate_stream.h"
 #include "data/streams/filter_stream.h"
 #include "data/streams/interleave_stream.h"
 #include "data/streams/map_stream.h"
-#include "data/streams/padded_batch_stream.h"
 #include "data/streams/repeat_stream.h"
 #include "data/streams/shard_stream.h"
 #include "data/streams/shuffle_window_stream.h"
@@ -188,7 +187,7 @@ class ChainBuilder {
       case 6:
         return cache(chain);
       case 7:
-        return batch(chain);
+        return apart(chain);
       default:
         return map(chain);
     }
@@ -329,104 +328,41 @@ class ChainBuilder {
         });
   }
 
-  // A batch, padded where need be; taken apart again, or not where that would
-  // lead to too many axes.
-  void batch(Chain& chain) {
-    const std::int64_t n = number(1, 5);
-    const bool whole = number(0, 1) == 1;
-    const bool apart = number(0, 3) > 0;
-    const ElementSpec& spec = chain.stream->spec();
-    int varying = 0;
-    for (const FieldSpec& field : spec) {
-      varying =
-          std::max(varying, field.shape.is_fixed() ? 0 : field.shape.rank);
-    }
-    if (varying > 1 || spec[0].shape.rank > 2) return;
-    if (varying == 1) {
-      PaddedBatchOptions options;
-      options.elements = n;
-      options.whole_only = whole;
-      options.values.assign(spec.size(), -7);
-      wrap(chain, "padded_batch(" + std::to_string(n) + ")",
-           padded_batch_stream(std::move(chain.stream), options),
+  // Elements taken apart, padded to one shape before or not.
+  void apart(Chain& chain) {
+    if (chain.stream->spec()[0].shape.rank == 0) return;
+    constexpr std::int64_t kMostRows = 3;
+    std::int64_t rows = kMostRows;
+    if (number(0, 1) == 1) {
+      rows = number(kMostRows, 6);
+      std::vector<std::shared_ptr<Map>> maps;
+      maps.push_back(pad({{}, {rows}, -7}));
+      wrap(chain, "pad(" + std::to_string(rows) + ")",
+           map_stream(std::move(chain.stream), std::move(maps), workers_, {}),
            [=, below = chain.model](std::int64_t epoch) {
-             return stacked(below(epoch), n, whole);
-           });
-    } else {
-      wrap(chain, "batch(" + std::to_string(n) + ")",
-           batch_stream(std::move(chain.stream), n, whole),
-           [=, below = chain.model](std::int64_t epoch) {
-             return stacked(below(epoch), n, whole);
+             return padded(below(epoch), rows);
            });
     }
-    if (!apart) return;
-    // Rows of unknown size may be of a byte each.
-    const bool known = spec_of_rows_is_fixed(chain.stream->spec());
-    const std::int64_t rows = known ? n : chain.stream->spec()[0].most_bytes;
     wrap(chain, "unbatch", unbatch_stream(std::move(chain.stream)),
          [=, below = chain.model](std::int64_t epoch) {
-           return apart_again(below(epoch), rows);
+           return taken_apart(below(epoch), rows);
          });
   }
 
-  static bool spec_of_rows_is_fixed(const ElementSpec& spec) {
-    if (spec[0].shape[0] != kVaries) return true;
-    Extents row = spec[0].shape;
-    row.sizes[0] = 1;
-    return row.is_fixed();
-  }
-
-  static Rows stacked(const Rows& rows, std::int64_t n, bool whole) {
-    Rows batches;
-    for (std::size_t i = 0; i < rows.size(); i += static_cast<std::size_t>(n)) {
-      const auto held = std::min(rows.size() - i, static_cast<std::size_t>(n));
-      if (whole && static_cast<std::int64_t>(held) < n) break;
-      Row batch;
-      batch.index = rows[i].index;
-      for (std::size_t f = 0; f < rows[i].values.size(); ++f) {
-        std::size_t longest = 0;
-        for (std::size_t k = 0; k < held; ++k) {
-          longest = std::max(longest, rows[i + k].values[f].size());
-        }
-        auto& values = batch.values.emplace_back();
-        for (std::size_t k = 0; k < held; ++k) {
-          auto one = rows[i + k].values[f];
-          one.resize(longest, -7);
-          values.insert(values.end(), one.begin(), one.end());
-        }
-        Extents shape = rows[i].shapes[f];
-        if (shape.rank == 1) shape = {static_cast<std::int64_t>(longest)};
-        Extents taller = {static_cast<std::int64_t>(held)};
-        for (int axis = 0; axis < shape.rank; ++axis) {
-          taller.sizes[static_cast<std::size_t>(taller.rank++)] = shape[axis];
-        }
-        batch.shapes.push_back(taller);
-      }
-      batches.push_back(std::move(batch));
+  static Rows padded(Rows rows, std::int64_t to) {
+    for (Row& row : rows) {
+      row.shapes[0] = {to};
+      row.values[0].resize(static_cast<std::size_t>(to), -7);
     }
-    return batches;
+    return rows;
   }
 
-  static Rows apart_again(const Rows& batches, std::int64_t most) {
+  static Rows taken_apart(const Rows& batches, std::int64_t most) {
     Rows rows;
     for (const Row& batch : batches) {
-      const std::int64_t held = batch.shapes[0][0];
-      for (std::int64_t k = 0; k < held; ++k) {
-        Row row;
-        row.index = batch.index * most + k;
-        for (std::size_t f = 0; f < batch.values.size(); ++f) {
-          Extents shape;
-          for (int axis = 1; axis < batch.shapes[f].rank; ++axis) {
-            shape.sizes[static_cast<std::size_t>(shape.rank++)] =
-                batch.shapes[f][axis];
-          }
-          const auto& all = batch.values[f];
-          const std::int64_t width = std::ssize(all) / held;
-          row.shapes.push_back(shape);
-          row.values.emplace_back(all.begin() + k * width,
-                                  all.begin() + (k + 1) * width);
-        }
-        rows.push_back(std::move(row));
+      std::int64_t index = batch.index * most;
+      for (const std::int64_t value : batch.values[0]) {
+        rows.push_back({index++, {Extents{}}, {{value}}});
       }
     }
     return rows;
