@@ -244,7 +244,8 @@ void ByteReader::drop_read_pages() {
 void ByteReader::restart(std::int64_t offset) {
   begin_ = end_ = 0;
   position_ = read_to_ = offset;
-  dropped_to_ = offset / kDropBytes * kDropBytes;
+  // Forward, what was read before the jump is dropped with what follows it.
+  dropped_to_ = std::min(dropped_to_, offset / kDropBytes * kDropBytes);
   ended_ = offset == file_bytes();
   if (inflater_ != nullptr) {
     ended_ = false;

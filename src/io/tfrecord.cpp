@@ -173,7 +173,9 @@ Result<TfRecordScan> scan_tfrecords(const std::string& path) {
       const bool gzip =
           at == 0 && part[0] == std::byte{0x1f} && part[1] == std::byte{0x8b};
       return bad(scan.records, at,
-                 gzip ? "is gzip: only plain files can be scanned"
+                 gzip ? "is gzip: to count its records it would have to be "
+                        "inflated; store it plain, or give the size of the "
+                        "largest record"
                       : std::string(kBadLength));
     }
     if (*length > static_cast<std::uint64_t>(left - kTfRecordFrameBytes)) {

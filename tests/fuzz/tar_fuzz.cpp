@@ -56,9 +56,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const fuzz::Input input(data, size);
   std::string bytes = unpacked(input.bytes);
   if (input.settings & 1) make_sums_right(bytes);
-  auto reader =
-      io::TarReader::open(fuzz::file_of(std::as_bytes(std::span(bytes))));
-  if (!reader) return 0;
+  static std::vector<std::byte> memory(
+      static_cast<std::size_t>(io::tar_reader_bytes(600)));
+  auto reader = io::TarReader::open(
+      fuzz::file_of(std::as_bytes(std::span(bytes))), memory);
+  if (!reader || reader->is_gzip()) return 0;
   if (input.settings & 2) {
     io::TarGroup group;
     while (true) {

@@ -1,12 +1,10 @@
 #include "io/byte_reader.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <random>
 
+#include "io/cached_file.h"
 #include "io/reader_memory.h"
 #include "io/temporary_folder.h"
 
@@ -259,50 +257,32 @@ TEST_F(ByteReaderTest, AFileThatShrinksIsAnError) {
   EXPECT_EQ(all.error().code, ErrorCode::io);
 }
 
-// How many of the file's bytes the system holds in memory.
-std::int64_t cached_bytes(const std::string& path, std::int64_t bytes) {
-  const int file = ::open(path.c_str(), O_RDONLY);
-  const auto size = static_cast<std::size_t>(bytes);
-  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
-  std::vector<unsigned char> pages(size / 4096);
-  EXPECT_EQ(::mincore(at, size, pages.data()), 0);
-  ::munmap(at, size);
-  ::close(file);
-  std::int64_t cached = 0;
-  for (const unsigned char page : pages) cached += (page & 1) * 4096;
-  return cached;
-}
-
 TEST(ByteReaderCache, PagesBehindTheReaderAreDropped) {
-  // Not in memory, as other tests' files: there nothing can be dropped.
-  std::string path =
-      (std::filesystem::temp_directory_path() / "plimsoll_cache_XXXXXX")
-          .string();
-  const int descriptor = ::mkstemp(path.data());
-  ASSERT_GE(descriptor, 0);
+  const CachedFile file;
   constexpr std::int64_t kBytes = 8 * kMiB;
-  const std::string text(kBytes, 'x');
-  ASSERT_EQ(::write(descriptor, text.data(), text.size()), kBytes);
-  ASSERT_EQ(::fsync(descriptor), 0);
-  ::close(descriptor);
-  InputFile::open(path)->drop_cache(0, kBytes);
-  const bool can_drop = cached_bytes(path, kBytes) < kBytes / 2;
-
+  file.write(std::string(kBytes, 'x'));
+  if (!file.can_drop()) GTEST_SKIP() << "this file system keeps its pages";
   ReaderMemory memory(100 * kKiB);
   for (const bool drop : {false, true}) {
-    auto reader = ByteReader::open(path, memory, {Compression::none, drop});
+    auto reader =
+        ByteReader::open(file.path(), memory, {Compression::none, drop});
     ASSERT_TRUE(reader);
     ASSERT_TRUE(read_all(*reader, 64 * kKiB));
-    if (!can_drop) continue;
-    const std::int64_t cached = cached_bytes(path, kBytes);
     if (drop) {
-      EXPECT_LT(cached, kMiB / 2);
+      EXPECT_LT(file.cached_bytes(), kMiB / 2);
     } else {
-      EXPECT_GT(cached, kBytes / 2);
+      EXPECT_GT(file.cached_bytes(), kBytes / 2);
     }
   }
-  std::filesystem::remove(path);
-  if (!can_drop) GTEST_SKIP() << "this file system keeps its pages";
+  // Jumps forward leave nothing behind either.
+  auto reader =
+      ByteReader::open(file.path(), memory, {Compression::none, true});
+  ASSERT_TRUE(reader);
+  for (std::int64_t offset = 0; offset < kBytes; offset += 300 * kKiB) {
+    ASSERT_TRUE(reader->seek(offset));
+    ASSERT_TRUE(reader->fill(1));
+  }
+  EXPECT_LT(file.cached_bytes(), 3 * kMiB / 2);
 }
 
 }  // namespace

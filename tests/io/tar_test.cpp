@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <vector>
 
+#include "io/cached_file.h"
+#include "io/reader_memory.h"
 #include "io/tar_writer.h"
 #include "io/temporary_folder.h"
 
@@ -23,19 +26,25 @@ struct Listed {
 };
 
 // All members with their bytes, or the error.
-Result<std::vector<Listed>> list(const std::string& bytes) {
+Result<std::vector<Listed>> list(const std::string& bytes,
+                                 std::int64_t window = 512) {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.tar");
   write_bytes(path, bytes);
-  PLIMSOLL_ASSIGN(TarReader reader, TarReader::open(path));
+  ReaderMemory memory(tar_reader_bytes(window));
+  PLIMSOLL_ASSIGN(TarReader reader, TarReader::open(path, memory));
   std::vector<Listed> out;
   TarMember member;
   while (true) {
     PLIMSOLL_ASSIGN(const bool any, reader.next(member));
     if (!any) return out;
+    // A claim that nothing stands behind.
+    if (member.size_bytes > kMiB) {
+      return Error{ErrorCode::bad_input, "too large for this test"};
+    }
     std::string data(static_cast<std::size_t>(member.size_bytes), '\0');
-    PLIMSOLL_RETURN_IF_ERROR(reader.file().read_at(
-        member.offset, std::as_writable_bytes(std::span(data))));
+    PLIMSOLL_RETURN_IF_ERROR(
+        reader.read(member, std::as_writable_bytes(std::span(data))));
     out.push_back({std::string(member.name), member.type, data});
   }
 }
@@ -75,6 +84,12 @@ TEST(Tar, ListsMembersOfAllFormats) {
                                  {"p\xc3\xa4x/" + long_name, TarType::file,
                                   std::string(600, 'p')},
                                  {"empty", TarType::file, ""}}));
+  for (const std::int64_t window : {512, 513, 5000, 100000}) {
+    EXPECT_EQ(*list(tar.finished(), window), *listed);
+    const auto zipped = list(gzip(tar.finished()), window);
+    ASSERT_TRUE(zipped) << zipped.error().message;
+    EXPECT_EQ(*zipped, *listed);
+  }
 }
 
 TEST(Tar, ReadsBinarySizesAndSignedSums) {
@@ -103,6 +118,9 @@ TEST(Tar, EndsAtZerosOrAtTheEndOfTheFile) {
   EXPECT_EQ(list(tar.bytes() + std::string(512, '\0'))->size(), 1u);
   EXPECT_EQ(list(tar.finished() + "what follows is nobody's")->size(), 1u);
   EXPECT_EQ(list("")->size(), 0u);
+  EXPECT_EQ(list(tar.bytes().substr(0, 513))->size(), 1u);  // not padded
+  EXPECT_EQ(list(gzip(tar.bytes().substr(0, 513)))->size(), 1u);
+  EXPECT_EQ(list(gzip(""))->size(), 0u);
 }
 
 TEST(Tar, RefusesDamageByNameAndOffset) {
@@ -112,6 +130,13 @@ TEST(Tar, RefusesDamageByNameAndOffset) {
   EXPECT_TRUE(has(refusal(bytes + "x"),
                   "a.tar: tar header at offset 1024: truncated: 1 bytes of "
                   "512"));
+  EXPECT_TRUE(has(refusal(gzip(bytes + "x")),
+                  "a.tar: tar header at offset 1024: truncated: 1 bytes of "
+                  "512"));
+  EXPECT_TRUE(has(refusal(gzip(bytes.substr(0, 516))),
+                  "a.tar: tar header at offset 512: its bytes are cut off: the "
+                  "archive ends at byte 516, 1 short"))
+      << refusal(gzip(bytes.substr(0, 516)));
   EXPECT_TRUE(has(refusal(bytes + std::string(512, 'x')),
                   "offset 1024: its checksum is wrong"));
   EXPECT_TRUE(has(refusal(bytes.substr(0, 516)),
@@ -163,19 +188,37 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
+// Room for every file but those of the extension "skip".
+class Kept final : public TarTarget {
+ public:
+  std::byte* room_for(std::string_view extension,
+                      std::int64_t size_bytes) override {
+    if (extension == "skip") return nullptr;
+    auto& data = data_[std::string(extension)];
+    data.assign(static_cast<std::size_t>(size_bytes), '?');
+    return reinterpret_cast<std::byte*>(data.data());
+  }
+  std::string of(const TarPart& part) const {
+    const auto found = data_.find(std::string(part.extension));
+    return found == data_.end() ? "(skipped)" : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> data_;
+};
+
 Result<std::vector<Sample>> samples(TarReader& reader) {
   std::vector<Sample> out;
   TarGroup group;
   while (true) {
-    PLIMSOLL_ASSIGN(const bool any, reader.next_group(group));
+    Kept kept;
+    PLIMSOLL_ASSIGN(const bool any, reader.next_group(group, &kept));
     if (!any) return out;
     out.push_back({std::string(group.key), {}});
     for (int i = 0; i < group.count; ++i) {
       const TarPart& part = group.parts[static_cast<std::size_t>(i)];
-      std::string data(static_cast<std::size_t>(part.size_bytes), '\0');
-      PLIMSOLL_RETURN_IF_ERROR(reader.file().read_at(
-          part.offset, std::as_writable_bytes(std::span(data))));
-      out.back().parts.push_back(std::string(part.extension) + "=" + data);
+      out.back().parts.push_back(std::string(part.extension) + "=" +
+                                 kept.of(part));
     }
   }
 }
@@ -185,23 +228,30 @@ TEST(Tar, GroupsFilesOfOneSample) {
   tar.add_header(TarWriter::block("set.d/", 0, '5'));
   tar.add("set.d/01.jpg", "J1");
   tar.add("set.d/01.cls", "C1");
+  tar.add("set.d/01.skip", std::string(2000, 's'));
   tar.add("README", "no dot");
   tar.add(".hidden", "no key");
   tar.add_gnu("set.d/" + std::string(100, '0') + ".seg.png", "S");
   tar.add("02.cls", "C2");
   const TemporaryFolder folder;
   const std::string path = folder.file("a.tar");
-  write_bytes(path, tar.finished());
-  auto reader = TarReader::open(path);
-  ASSERT_TRUE(reader);
-  const auto all = samples(*reader);
-  ASSERT_TRUE(all) << all.error().message;
   const std::vector<Sample> expected = {
-      {"set.d/01", {"jpg=J1", "cls=C1"}},
+      {"set.d/01", {"jpg=J1", "cls=C1", "skip=(skipped)"}},
       {"set.d/" + std::string(100, '0'), {"seg.png=S"}},
       {"02", {"cls=C2"}}};
-  EXPECT_EQ(*all, expected);
-  EXPECT_EQ(*samples(*reader), std::vector<Sample>{});  // still at the end
+  for (const bool zipped : {false, true}) {
+    write_bytes(path, zipped ? gzip(tar.finished()) : tar.finished());
+    ReaderMemory memory(tar_reader_bytes(600));
+    auto reader = TarReader::open(path, memory);
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->is_gzip(), zipped);
+    const auto all = samples(*reader);
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ(*all, expected);
+    EXPECT_EQ(*samples(*reader), std::vector<Sample>{});  // still at the end
+    reader->seek(0);
+    EXPECT_EQ(*samples(*reader), expected);
+  }
 }
 
 TEST(Tar, GoesOnWhereAnotherReaderStopped) {
@@ -214,20 +264,37 @@ TEST(Tar, GoesOnWhereAnotherReaderStopped) {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.tar");
   write_bytes(path, tar.finished());
-  auto first = TarReader::open(path);
-  ASSERT_TRUE(first);
-  TarGroup group;
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(*first->next_group(group));
-  auto second = TarReader::open(path);
-  ASSERT_TRUE(second);
-  second->seek(first->position());
-  ASSERT_TRUE(*second->next_group(group));
-  EXPECT_EQ(group.key, "s3");
-  EXPECT_EQ(group.count, 2);
-  second->seek(-512);
-  EXPECT_FALSE(second->next_group(group));
-  second->seek(std::int64_t{1} << 62);
-  EXPECT_FALSE(second->next_group(group));
+  for (const bool zipped : {false, true}) {
+    write_bytes(path, zipped ? gzip(tar.finished()) : tar.finished());
+    ReaderMemory memory(tar_reader_bytes(600));
+    ReaderMemory other(tar_reader_bytes(600));
+    auto first = TarReader::open(path, memory);
+    auto second = TarReader::open(path, other);
+    ASSERT_TRUE(first.ok() && second.ok());
+    TarGroup group;
+    for (int i = 0; i < 5; ++i) {
+      second->seek(first->position());
+      ASSERT_TRUE(*second->next_group(group));
+      EXPECT_EQ(group.key, "s" + std::to_string(i));
+      EXPECT_EQ(group.count, 2);
+      ASSERT_TRUE(*first->next_group(group));
+    }
+    second->seek(first->position());
+    EXPECT_FALSE(*second->next_group(group));
+    // One member of a group, and then the next group.
+    second->seek(0);
+    TarMember member;
+    ASSERT_TRUE(*second->next(member));
+    ASSERT_TRUE(*second->next_group(group));
+    EXPECT_EQ(group.count, 1);
+    ASSERT_TRUE(*second->next(member));
+    EXPECT_TRUE(member.name.starts_with("s1.x"));
+    for (const std::int64_t wrong :
+         {std::int64_t{-512}, std::int64_t{100}, std::int64_t{1} << 61}) {
+      second->seek(wrong);
+      EXPECT_FALSE(second->next_group(group)) << wrong;
+    }
+  }
 }
 
 TEST(Tar, RefusesGroupsThatDoNotFit) {
@@ -235,7 +302,8 @@ TEST(Tar, RefusesGroupsThatDoNotFit) {
   const std::string path = folder.file("a.tar");
   const auto error = [&](const TarWriter& tar) {
     write_bytes(path, tar.finished());
-    auto reader = TarReader::open(path);
+    ReaderMemory memory(tar_reader_bytes(600));
+    auto reader = TarReader::open(path, memory);
     const auto all = samples(*reader);
     return all ? "(read)" : all.error().message;
   };
@@ -249,6 +317,48 @@ TEST(Tar, RefusesGroupsThatDoNotFit) {
   TarWriter wide;
   wide.add("a." + std::string(65, 'x'), "");
   EXPECT_TRUE(has(error(wide), "has 65 bytes; at most 64"));
+}
+
+TEST(Tar, SaysHowMuchMemoryItNeeds) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("a.tar");
+  write_bytes(path, "");
+  for (const std::int64_t bytes :
+       {std::int64_t{10}, kTarNamesBytes, kTarNamesBytes + 511}) {
+    ReaderMemory memory(bytes);
+    const auto reader = TarReader::open(path, memory);
+    ASSERT_FALSE(reader);
+    EXPECT_TRUE(has(reader.error().message, "its reader needs"));
+  }
+}
+
+TEST(Tar, PagesThatWereReadAreDropped) {
+  const CachedFile file;
+  TarWriter tar;
+  for (int i = 0; i < 80; ++i) {
+    tar.add(std::to_string(i) + ".bin", std::string(100 * kKiB, 'x'));
+  }
+  const auto bytes = file.write(tar.finished());
+  if (!file.can_drop()) GTEST_SKIP() << "this file system keeps its pages";
+  // Headers alone, and with what lies between them.
+  for (const bool headers_alone : {true, false}) {
+    for (const bool drop : {false, true}) {
+      file.read_all();
+      ReaderMemory memory(tar_reader_bytes(headers_alone ? 4096 : 256 * kKiB));
+      auto reader =
+          TarReader::open(file.path(), memory, {Compression::detect, drop});
+      ASSERT_TRUE(reader);
+      TarGroup group;
+      Kept kept;
+      while (*reader->next_group(group, headers_alone ? nullptr : &kept)) {
+      }
+      if (drop) {
+        EXPECT_LT(file.cached_bytes(), kMiB / 2);
+      } else {
+        EXPECT_GT(file.cached_bytes(), bytes / 2);
+      }
+    }
+  }
 }
 
 TEST(Tar, MutatedArchivesAreReadWithinTheirSizeOrRefused) {
@@ -271,7 +381,15 @@ TEST(Tar, MutatedArchivesAreReadWithinTheirSizeOrRefused) {
                     TarWriter::with_sum(bytes.substr(header, 512)));
     }
     if (random() % 8 == 0) bytes.resize(random() % bytes.size());
-    if (list(bytes)) ++read;
+    const auto listed = list(bytes);
+    if (listed) ++read;
+    // The same through gzip, which tells of a wrong size later.
+    const auto zipped = list(gzip(bytes));
+    ASSERT_EQ(zipped.ok(), listed.ok())
+        << (listed ? zipped : listed).error().message;
+    if (listed) {
+      ASSERT_EQ(*zipped, *listed);
+    }
   }
   EXPECT_GT(read, 100);
   EXPECT_LT(read, 1900);

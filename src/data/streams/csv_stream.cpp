@@ -65,7 +65,8 @@ class CsvStream final : public FileStream {
 
   std::string name() const override { return "csv"; }
 
-  void place(Placer& placer) override {
+ protected:
+  void take_memory(Placer& placer) override {
     memory_ = {placer.take(name(), "read buffer", window_bytes_),
                static_cast<std::size_t>(window_bytes_)};
     for (std::size_t i = 0; i < spec_.size(); ++i) {
@@ -82,14 +83,15 @@ class CsvStream final : public FileStream {
     }
   }
 
- protected:
   Status open(const std::string& path) override {
     PLIMSOLL_ASSIGN(auto bytes, io::ByteReader::open(path, memory_, reading_));
     PLIMSOLL_ASSIGN(auto reader, io::CsvReader::open(std::move(bytes), csv_));
     reader_.emplace(std::move(reader));
+    start_ = reader_->position();
     return {};
   }
   void close() override { reader_.reset(); }
+  Status rewind() override { return reader_->seek(start_); }
 
   Result<bool> read(Element& out) override {
     out.offset = reader_->position().offset;
@@ -129,6 +131,7 @@ class CsvStream final : public FileStream {
   std::array<std::string_view, kMostFields> texts_;
   std::span<std::byte> memory_;
   std::optional<io::CsvReader> reader_;
+  io::CsvReader::Position start_;  // behind the header
 };
 
 Result<std::size_t> column_named(const std::vector<io::CsvColumn>& columns,

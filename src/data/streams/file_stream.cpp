@@ -4,9 +4,30 @@
 
 namespace plimsoll::data {
 
+void FileStream::place(Placer& placer) {
+  release();  // the reader lives in memory that may now be another's
+  take_memory(placer);
+}
+
+void FileStream::release() {
+  if (open_) close();
+  open_.reset();
+}
+
+Status FileStream::begin_file(std::size_t file) {
+  if (open_ == file) {
+    PLIMSOLL_RETURN_IF_ERROR(rewind());
+  } else {
+    release();
+    PLIMSOLL_RETURN_IF_ERROR(open(files_[file]));
+    open_ = file;
+  }
+  is_begun_ = true;
+  return {};
+}
+
 void FileStream::begin(std::int64_t epoch) {
-  if (is_open_) close();
-  is_open_ = false;
+  is_begun_ = false;
   place_ = earlier_ = 0;
   if (options_.shuffle_files) {
     order_.emplace(static_cast<std::int64_t>(files_.size()), options_.seed,
@@ -26,24 +47,20 @@ Status FileStream::start(std::int64_t epoch) {
 Result<bool> FileStream::next(Element& out) {
   while (place_ < static_cast<std::int64_t>(files_.size())) {
     const std::size_t file = file_at(place_);
-    if (!is_open_) {
-      PLIMSOLL_RETURN_IF_ERROR(open(files_[file]));
-      is_open_ = true;
-    }
+    if (!is_begun_) PLIMSOLL_RETURN_IF_ERROR(begin_file(file));
     out.index = earlier_ + position().number;
     out.file = static_cast<int>(file);
     PLIMSOLL_ASSIGN(const bool got, read(out));
     if (got) return true;
     earlier_ += position().number;
-    close();
-    is_open_ = false;
+    is_begun_ = false;
     ++place_;
   }
   return false;
 }
 
 void FileStream::save(State& state) const {
-  const Position at = is_open_ ? position() : Position{};
+  const Position at = is_begun_ ? position() : Position{};
   state.push(place_);
   state.push(at.offset);
   state.push(earlier_ + at.number);
@@ -70,8 +87,7 @@ Status FileStream::restore(std::int64_t epoch, StateReader& state) {
   place_ = place;
   earlier_ = index - at.number;
   if (place == files || (at.offset == 0 && at.number == 0)) return {};
-  PLIMSOLL_RETURN_IF_ERROR(open(files_[file_at(place)]));
-  is_open_ = true;
+  PLIMSOLL_RETURN_IF_ERROR(begin_file(file_at(place)));
   return seek(at);
 }
 

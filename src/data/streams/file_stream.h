@@ -21,6 +21,7 @@ class FileStream : public Stream {
  public:
   const ElementSpec& spec() const final { return spec_; }
   std::int64_t count() const final { return count_; }
+  void place(Placer& placer) final;
   Status start(std::int64_t epoch) final;
   Result<bool> next(Element& out) final;
   void save(State& state) const final;
@@ -41,9 +42,12 @@ class FileStream : public Stream {
 
   const std::vector<std::string>& files() const { return files_; }
 
+  virtual void take_memory(Placer& placer) = 0;
   // Opens a file at its start; after an error it is tried again.
   virtual Status open(const std::string& path) = 0;
   virtual void close() = 0;
+  // Back to the start of the open file: allocates nothing.
+  virtual Status rewind() = 0;
   // The next element's offset and values; false at the end of the file.
   virtual Result<bool> read(Element& out) = 0;
   virtual Position position() const = 0;
@@ -54,15 +58,18 @@ class FileStream : public Stream {
 
  private:
   void begin(std::int64_t epoch);
+  Status begin_file(std::size_t file);
+  void release();
   std::size_t file_at(std::int64_t place) const;
 
   std::vector<std::string> files_;
   FileStreamOptions options_;
   bool has_extra_;
   std::optional<Permutation> order_;
-  std::int64_t place_ = 0;  // of the file in the epoch's order
-  bool is_open_ = false;
-  std::int64_t earlier_ = 0;  // elements of the files before
+  std::int64_t place_ = 0;           // of the file in the epoch's order
+  bool is_begun_ = false;            // the file at that place
+  std::optional<std::size_t> open_;  // maybe of an epoch before
+  std::int64_t earlier_ = 0;         // elements of the files before
 };
 
 }  // namespace plimsoll::data

@@ -26,7 +26,8 @@ class LinesStream final : public FileStream {
 
   std::string name() const override { return "lines"; }
 
-  void place(Placer& placer) override {
+ protected:
+  void take_memory(Placer& placer) override {
     // Two more for the newline.
     const std::int64_t bytes = io::byte_reader_bytes(
         std::max(most_ + 2, kWindowBytes), reading_.compression);
@@ -34,7 +35,6 @@ class LinesStream final : public FileStream {
                static_cast<std::size_t>(bytes)};
   }
 
- protected:
   Status open(const std::string& path) override {
     at_ = {};
     PLIMSOLL_ASSIGN(auto bytes, io::ByteReader::open(path, memory_, reading_));
@@ -42,6 +42,10 @@ class LinesStream final : public FileStream {
     return {};
   }
   void close() override { reader_.reset(); }
+  Status rewind() override {
+    at_ = {};
+    return reader_->seek(0, 1);
+  }
 
   Result<bool> read(Element& out) override {
     io::TextLine line;

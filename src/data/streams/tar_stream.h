@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/streams/file_stream.h"
+#include "io/byte_reader.h"
 
 namespace plimsoll::data {
 
@@ -15,7 +16,9 @@ struct TarStreamOptions {
   FileStreamOptions files;
   // The fields, in this order ("jpg", "cls"); empty: those of the first sample.
   std::vector<std::string> extensions;
-  // Of the largest file in the archives; 0: all headers are read at the start.
+  io::ByteReaderOptions reading;
+  // Of the largest file in the archives; 0: all headers of plain archives are
+  // read at the start, and files of gzip archives have at most 1 MiB.
   std::int64_t most_record_bytes = 0;
 };
 

@@ -31,14 +31,14 @@ class TfRecordStream final : public FileStream {
 
   std::string name() const override { return "tfrecord"; }
 
-  void place(Placer& placer) override {
+ protected:
+  void take_memory(Placer& placer) override {
     const std::int64_t bytes = io::tfrecord_reader_bytes(
         std::max(most_, kWindowBytes), reading_.compression);
     memory_ = {placer.take(name(), "read buffer", bytes),
                static_cast<std::size_t>(bytes)};
   }
 
- protected:
   Status open(const std::string& path) override {
     at_ = {};
     PLIMSOLL_ASSIGN(auto reader,
@@ -47,6 +47,10 @@ class TfRecordStream final : public FileStream {
     return {};
   }
   void close() override { reader_.reset(); }
+  Status rewind() override {
+    at_ = {};
+    return reader_->seek(0, 0);
+  }
 
   Result<bool> read(Element& out) override {
     io::TfRecord record;

@@ -16,6 +16,7 @@
 #include "data/streams/tar_stream.h"
 #include "data/streams/tfrecord_stream.h"
 #include "io/example_builder.h"
+#include "io/reader_memory.h"
 #include "io/tar_writer.h"
 #include "io/temporary_folder.h"
 #include "io/tfrecord_writer.h"
@@ -372,6 +373,28 @@ TEST(TarStream, SamplesByExtension) {
   ASSERT_TRUE(small->start(0));
   EXPECT_EQ(texts(*small), (Texts{"0 1.tar, offset 0: 0 one", "!", "!",
                                   "3 2.tar, offset 0: 2 "}));
+
+  // One of them gzip: nobody counts it, and its files are not known.
+  write_bytes(folder.file("2.tar"), io::gzip(second.finished()));
+  options.extensions = {};
+  options.most_record_bytes = 0;
+  Placed zipped(make());
+  EXPECT_EQ(zipped->count(), kUnknownCount);
+  EXPECT_EQ(zipped->spec()[0].most_bytes, kMiB);
+  EXPECT_EQ(zipped->spec()[1].most_bytes, kMiB);
+  ASSERT_TRUE(zipped->start(0));
+  EXPECT_EQ(texts(*zipped),
+            (Texts{"0 1.tar, offset 0: one 0", "1 1.tar, offset 2048: second 1",
+                   "!", "3 2.tar, offset 0:  2"}));
+  expect_positions_hold(make, 0);
+  options.files.patterns = {folder.file("2.tar")};
+  options.most_record_bytes = 7;
+  Placed alone(make());
+  EXPECT_EQ(alone->spec()[1].most_bytes, 7);
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+    ASSERT_TRUE(alone->start(epoch));
+    EXPECT_EQ(texts(*alone), (Texts{"0 2.tar, offset 0:  2"}));
+  }
 }
 
 TEST(ParseExample, OnSeveralThreads) {
