@@ -45,6 +45,7 @@ struct Settings {
   std::int64_t window_kib = 4096;
   bool shrink = false;        // JPEGs decoded no larger than needed
   bool pixels_first = false;  // JPEGs decoded in full, then resized
+  bool fast_dct = false;      // of JPEGs
   bool verify = true;         // checksums of records
   double seconds = 3;
   double warm_up_seconds = 1;
@@ -133,6 +134,7 @@ Result<Input> jpeg_input(const Settings& settings, Arrays&) {
   decoding.largest = {500, 375};
   if (settings.shrink) decoding.at_least = {224, 224};
   decoding.progressive = false;
+  if (settings.fast_dct) decoding.dct = io::Dct::fast;
   if (!settings.pixels_first) {
     decoding.resize_to = {224, 224};
     decoding.whole = false;
@@ -240,6 +242,7 @@ int main(int argc, char** argv) {
                "JPEGs decoded in eighths of their size, at least 224 by 224");
   app.add_flag("--pixels-first", settings.pixels_first,
                "JPEGs decoded to pixels, then resized");
+  app.add_flag("--fast-dct", settings.fast_dct, "of JPEGs");
   app.add_flag("--verify,!--no-verify", settings.verify,
                "checksums of records");
   app.add_option("--seconds", settings.seconds);
