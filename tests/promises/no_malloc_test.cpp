@@ -8,6 +8,9 @@
 #include <fstream>
 
 #include "allocation_count.h"
+#include "io/example_builder.h"
+#include "io/tar_writer.h"
+#include "io/tfrecord_writer.h"
 #include "train/calibration.h"
 #include "train/fit.h"
 #include "train/job_file/job_file.h"
@@ -119,6 +122,82 @@ metrics = ["accuracy"]
                              folder.path() + "/job.toml", {});
   ASSERT_TRUE(job) << job.error().message;
   expect_none(*job);
+}
+
+// Trains on 20 numbers each of `source`, read one after another.
+void expect_none_with(const Folder& folder, const std::string& source,
+                      const std::string& maps) {
+  const std::string text = R"([model]
+input = [20]
+layers = [{ type = "dense", units = 16 },
+          { type = "dense", units = 1, activation = "sigmoid" }]
+[data]
+source = { )" + source + R"( }
+pipeline = [)" + maps + R"(
+            { stage = "shuffle", elements = 100 }, { stage = "batch" },
+            { stage = "prefetch" }]
+[train]
+epochs = 3
+batch = 32
+loss = "binary_crossentropy"
+)";
+  const auto job = parse_job(text, folder.path() + "/job.toml", {});
+  ASSERT_TRUE(job) << job.error().message;
+  expect_none(*job);
+}
+
+constexpr int kRows = 3001;
+
+TEST(NoMalloc, InCsvRows) {
+  const Folder folder;
+  std::ofstream file(folder.path() + "/rows.csv");
+  for (int i = 0; i < 20; ++i) file << 'a' << i << ',';
+  file << "y\n";
+  for (int row = 0; row < kRows; ++row) {
+    for (int i = 0; i < 20; ++i) file << 0.25 * ((row + i) % 7) << ',';
+    file << row % 2 << '\n';
+  }
+  file.close();
+  expect_none_with(folder,
+                   "type = \"csv\", files = [\"rows.csv\"], label = \"y\", "
+                   "label_type = \"f32\"",
+                   "");
+}
+
+TEST(NoMalloc, InTfRecords) {
+  const Folder folder;
+  auto writer = io::TfRecordWriter::create(folder.path() + "/a.tfrecord",
+                                           io::Compression::gzip);
+  ASSERT_TRUE(writer);
+  const std::vector<float> x(20, 0.5f);
+  for (int row = 0; row < kRows; ++row) {
+    const float y = static_cast<float>(row % 2);
+    const std::string record =
+        io::ExampleBuilder().floats("x", x).floats("y", {&y, 1}).take();
+    ASSERT_TRUE(writer->write(std::as_bytes(std::span(record))));
+  }
+  ASSERT_TRUE(writer->finish());
+  expect_none_with(folder,
+                   "type = \"tfrecord\", files = [\"a.tfrecord\"], "
+                   "features = \"x\", features_shape = [20], labels = \"y\"",
+                   "");
+}
+
+TEST(NoMalloc, InTarSamples) {
+  const Folder folder;
+  io::TarWriter tar;
+  for (int row = 0; row < kRows; ++row) {
+    const std::string key = std::to_string(row);
+    tar.add(key + ".bin", std::string(20, static_cast<char>(row % 100)));
+    tar.add(key + ".cls", row % 2 == 0 ? "0" : "1");
+  }
+  std::ofstream(folder.path() + "/a.tar", std::ios::binary) << tar.finished();
+  expect_none_with(folder,
+                   "type = \"webdataset\", files = [\"a.tar\"], "
+                   "features = \"bin\", labels = \"cls\"",
+                   "{ stage = \"reshape\", shape = [20] }, "
+                   "{ stage = \"parse_number\", field = \"cls\", "
+                   "to = \"f32\" }, ");
 }
 
 TEST(NoMalloc, APlantedCallIsFound) {
