@@ -48,7 +48,7 @@ train::JobSpec spec_of(const BenchJob& bench) {
     layer.activation = i + 1 == bench.widths.size() ? bench.last : bench.hidden;
     job.model.layers.push_back(layer);
   }
-  job.data.source.type = "arrays";
+  job.data.source.name = "arrays";
   job.train.loss = bench.loss;
   return job;
 }
@@ -87,7 +87,7 @@ class StepBench {
     PLIMSOLL_ASSIGN(
         data_.inputs[0],
         train::pipe(job_, train::Stage::train, machine_->profile().threads,
-                    train::source_over(data_.sources[0])));
+                    data::source_over(data_.sources[0])));
     PLIMSOLL_ASSIGN(planned_, train::plan_programs(job_, data_, *machine_));
     PLIMSOLL_ASSIGN(running_,
                     train::RunningJob::open(job_, planned_, data_, *machine_));

@@ -21,8 +21,12 @@ using Options = std::map<std::string, Option, std::less<>>;
 
 // Makes one example's features of another's: plain arrays of floats.
 using FeatureMap = std::function<void(const float* in, float* out)>;
-// Whether an example is kept: its features and its label.
+// Whether an example with these features is kept.
 using ExampleFilter = std::function<bool(const float* features)>;
+// Makes example `index` of the epoch; false ends it. To go on in mid-epoch it
+// is called again from 0.
+using ExampleGenerator =
+    std::function<bool(std::int64_t index, float* features, float* labels)>;
 
 struct StageRecipe {
   std::string name;  // of docs/pipeline.md: "resize"
@@ -37,25 +41,26 @@ class Iterator;
 // A recipe, not yet opened: files are read and memory is taken only by the
 // job or the iterator that uses it.
 struct Dataset {
-  enum class Kind { npy, arrays, random, other };
   enum class Labels { binary, uniform, classes };
 
-  Kind kind = Kind::random;
-  std::string features_path, labels_path;           // npy
-  const float* features_data = nullptr;             // arrays, borrowed
-  const float* labels_data = nullptr;               // arrays, borrowed
-  std::int64_t examples = 0;                        // arrays, random
+  // A source of docs/pipeline.md with its options; or, where `type` is empty,
+  // borrowed arrays or a function.
+  std::string type;
+  Options options;
+  std::vector<Dataset> inputs;  // of zip, concatenate and interleave
+  const float* features_data = nullptr;
+  const float* labels_data = nullptr;
+  std::int64_t examples = 0;  // in the arrays
+  ExampleGenerator generator;
   std::vector<std::int64_t> features, label_shape;  // of one example
-  Labels labels = Labels::binary;                   // random
-  std::int64_t classes = 0;                         // random
-  std::string type;                                 // other
-  Options options;                                  // other
+
   std::vector<StageRecipe> stages;
   bool in_memory = false;
   std::int64_t batch_size = 32;
   bool keeps_remainder = true;
   std::int64_t prefetched = 0;  // batches ready beside the one in use
   bool tuned = false;
+  bool keeps_order = true;
   std::string memory_share;  // "32MiB"; empty: no limit of its own
 
   // Any stage of the job file's, by its name.
@@ -78,7 +83,14 @@ struct Dataset {
   // Elements that cannot be read or made are left out and counted.
   Dataset skip_errors() const;
 
+  // Elements of streams may come as their maps are done: faster, and another
+  // order every time.
+  Dataset unordered() const;
+
   Dataset batch(std::int64_t size, bool remainder = true) const;
+  // Features of different sizes, padded to one shape.
+  Dataset padded_batch(std::int64_t size, std::vector<std::int64_t> shape,
+                       double value = 0, bool remainder = true) const;
   Dataset prefetch(std::int64_t batches = 1) const;
   // Measures the stages and divides the share between readers and batches.
   Dataset autotune() const;
@@ -107,8 +119,20 @@ Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
                std::vector<std::int64_t> label_shape = {},
                std::int64_t classes = 0);
 // Any source of the job file's: "csv", "tfrecord", "images", "webdataset",
-// "npz".
+// "npz", "lines".
 Dataset from(std::string type, Options options);
+Dataset from_generator(std::vector<std::int64_t> shape,
+                       std::vector<std::int64_t> label_shape,
+                       ExampleGenerator generator);
+
+// Data sets as one; each keeps its own stages, but batches, prefetching and
+// memory are those of the whole. Fields that share a name are told apart as
+// `labels`, `labels_2`: see the stage `rename`.
+Dataset zip(std::vector<Dataset> sets);
+Dataset concatenate(std::vector<Dataset> sets);
+// `cycle` at a time, `block` elements of each in turn.
+Dataset interleave(std::vector<Dataset> sets, std::int64_t cycle = 4,
+                   std::int64_t block = 1);
 
 // A batch in the pipeline's own memory: good until the next call.
 struct ExampleBatch {

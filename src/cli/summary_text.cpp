@@ -51,6 +51,11 @@ std::string summary_text(const std::string& summary_json) {
   };
   row("whole process", "host_peak", "host_rss_peak");
   row("planned pools", "host_ledger_peak", "host_ledger_peak");
+  if (const auto skipped =
+          static_cast<std::int64_t>(number(json, "skipped_elements"))) {
+    text += fmt::format("\n{} elements were left out: they could not be read\n",
+                        format_count(skipped));
+  }
   return text;
 }
 

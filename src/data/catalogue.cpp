@@ -6,6 +6,16 @@ namespace {
 
 using Kind = OptionKind;
 
+constexpr RecipeDef map_stage(std::string_view name,
+                              std::span<const OptionDef> options,
+                              bool chance = false) {
+  return {name, options, chance, true, false};
+}
+constexpr RecipeDef joint(std::string_view name,
+                          std::span<const OptionDef> options) {
+  return {name, options, false, false, true};
+}
+
 constexpr double kMostCount = 1e18;
 constexpr OptionDef kField{
     "field", Kind::text, false, "`field`, the name of one", -9e18, 9e18, {}};
@@ -22,15 +32,22 @@ constexpr OptionDef choice(std::string_view key, std::string_view choices) {
   return {key, Kind::text, false, key, -9e18, 9e18, choices};
 }
 
-constexpr OptionDef kPageCache = choice("page_cache", "auto keep drop");
-
-// Sources. `random` and `npy` are older than this table: the job file reads
-// their options itself.
+// Sources. In job files the labels of `random` are a table of their own.
+constexpr OptionDef kRandom[] = {
+    whole("examples", true, 1, 281474976710656.0, "`examples`, how many"),
+    option("features", Kind::integers, true,
+           "`features`, the shape of one, as in [1000]"),
+    choice("labels", "binary uniform classes"),
+    option("label_shape", Kind::integers, false, "`label_shape`, if uniform"),
+    whole("label_count", false, 2, 2147483647, "`label_count`, of classes")};
+constexpr OptionDef kNpy[] = {
+    option("features", Kind::path, true, "`features`, the name of an npy file"),
+    option("labels", Kind::path, true, "`labels`, the name of an npy file"),
+    choice("page_cache", "auto keep drop")};
 constexpr OptionDef kNpz[] = {
     option("path", Kind::path, true, "`path`, of the npz file"),
     option("features", Kind::text, true, "`features`, the name of an array"),
-    option("labels", Kind::text, true, "`labels`, the name of an array"),
-    kPageCache};
+    option("labels", Kind::text, true, "`labels`, the name of an array")};
 constexpr OptionDef kRange[] = {
     whole("first", false, -kMostCount, kMostCount, "`first`"),
     whole("end", true, -kMostCount, kMostCount, "`end`, not included"),
@@ -40,7 +57,7 @@ constexpr OptionDef kImages[] = {
            "`folder`, with a folder of images for each class")};
 
 constexpr OptionDef kFiles =
-    option("files", Kind::texts, true, "`files`, names or patterns");
+    option("files", Kind::paths, true, "`files`, names or patterns");
 constexpr OptionDef kShuffleFiles =
     option("shuffle_files", Kind::flag, false, "`shuffle_files`");
 constexpr OptionDef kMostBytes =
@@ -64,7 +81,6 @@ constexpr OptionDef kTfRecord[] = {
     option("labels", Kind::text, true, "`labels`, the name of one"),
     choice("labels_type", "f32 i64 bytes"),
     option("labels_shape", Kind::integers, false, "`labels_shape`"),
-    choice("compression", "auto none gzip"),
     kMostBytes};
 constexpr OptionDef kTar[] = {
     kFiles, kShuffleFiles,
@@ -72,9 +88,25 @@ constexpr OptionDef kTar[] = {
     option("labels", Kind::text, true, "`labels`, an extension: \"cls\""),
     kMostBytes};
 
-constexpr RecipeDef kSources[] = {
-    {"npz", kNpz}, {"range", kRange},       {"images", kImages},
-    {"csv", kCsv}, {"tfrecord", kTfRecord}, {"webdataset", kTar}};
+constexpr OptionDef kLines[] = {kFiles, kShuffleFiles, kMostBytes};
+
+constexpr OptionDef kInterleave[] = {
+    whole("cycle", false, 1, 64, "`cycle`, sources read at a time"),
+    whole("block", false, 1, 1e9, "`block`, elements of one before the next"),
+    option("shuffle", Kind::flag, false, "`shuffle`, the sources' order")};
+
+constexpr RecipeDef kSources[] = {{"random", kRandom},
+                                  {"npy", kNpy},
+                                  {"npz", kNpz},
+                                  {"range", kRange},
+                                  {"images", kImages},
+                                  {"csv", kCsv},
+                                  {"tfrecord", kTfRecord},
+                                  {"webdataset", kTar},
+                                  {"lines", kLines},
+                                  joint("zip", {}),
+                                  joint("concatenate", {}),
+                                  joint("interleave", kInterleave)};
 
 // Stages.
 constexpr OptionDef kShuffle[] = {
@@ -83,6 +115,11 @@ constexpr OptionDef kShuffle[] = {
     whole("elements", false, 1, 1e9, "`elements`, in the window"),
     option("block", Kind::size, false, "`block`, as in \"256KiB\"")};
 constexpr OptionDef kBatch[] = {
+    option("remainder", Kind::flag, false, "`remainder`")};
+constexpr OptionDef kPaddedBatch[] = {
+    kField,
+    option("shape", Kind::integers, true, "`shape`, of every element, padded"),
+    option("value", Kind::number, false, "`value`, to pad with"),
     option("remainder", Kind::flag, false, "`remainder`")};
 constexpr OptionDef kPrefetch[] = {
     option("autotune", Kind::flag, false, "`autotune`"),
@@ -118,7 +155,11 @@ constexpr OptionDef kDecode[] = {
            "`largest`, [height, width] of the largest image"),
     option("at_least", Kind::integers, false,
            "`at_least`, [height, width]: larger JPEGs are decoded smaller"),
-    option("progressive", Kind::flag, false, "`progressive`")};
+    option("resize", Kind::integers, false,
+           "`resize`, [height, width]: decoded straight to this size"),
+    choice("dct", "exact fast"),
+    option("progressive", Kind::flag, false, "`progressive`"),
+    option("whole", Kind::flag, false, "`whole`, for PNG and CMYK")};
 constexpr OptionDef kResize[] = {
     kField, whole("height", true, 1, 65536, "`height`, in pixels"),
     whole("width", true, 1, 65536, "`width`, in pixels"),
@@ -137,12 +178,16 @@ constexpr OptionDef kRandomFlip[] = {
     {"probability", Kind::number, false, "`probability`", 0, 1, {}}};
 constexpr OptionDef kParseNumber[] = {
     kField, option("to", Kind::text, false, "`to`, a dtype such as \"i32\"")};
+constexpr OptionDef kRename[] = {
+    option("field", Kind::text, true, "`field`, its name so far"),
+    option("to", Kind::text, true, "`to`, its new name")};
 constexpr OptionDef kReshape[] = {
     kField, option("shape", Kind::integers, true, "`shape`, as in [28, 28]")};
 
 constexpr RecipeDef kStages[] = {
     {"shuffle", kShuffle, true},
     {"batch", kBatch},
+    map_stage("padded_batch", kPaddedBatch),
     {"prefetch", kPrefetch},
     {"repeat", kCount, true},
     {"take", kCount},
@@ -152,18 +197,19 @@ constexpr RecipeDef kStages[] = {
     {"filter", kFilter},
     {"unbatch", {}},
     {"skip_errors", {}},
-    {"cast", kCast},
-    {"scale", kScale},
-    {"normalise", kNormalise},
-    {"one_hot", kOneHot},
-    {"decode_image", kDecode},
-    {"resize", kResize},
-    {"crop", kCrop},
-    {"random_crop", kRandomCrop},
-    {"flip", kFlip},
-    {"random_flip", kRandomFlip, true},
-    {"reshape", kReshape},
-    {"parse_number", kParseNumber},
+    map_stage("cast", kCast),
+    map_stage("scale", kScale),
+    map_stage("normalise", kNormalise),
+    map_stage("one_hot", kOneHot),
+    map_stage("decode_image", kDecode),
+    map_stage("resize", kResize),
+    map_stage("crop", kCrop),
+    map_stage("random_crop", kRandomCrop),
+    map_stage("flip", kFlip),
+    map_stage("random_flip", kRandomFlip, true),
+    map_stage("reshape", kReshape),
+    map_stage("rename", kRename),
+    map_stage("parse_number", kParseNumber),
 };
 
 }  // namespace

@@ -43,4 +43,19 @@ FieldSpec fixed_field(std::string name, DType dtype, const Extents& shape) {
   return {std::move(name), dtype, shape, shape.elements() * size_of(dtype)};
 }
 
+void tell_names_apart(ElementSpec& spec) {
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    const std::string name = spec[i].name;
+    const auto is_taken = [&](const std::string& wanted) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (spec[j].name == wanted) return true;
+      }
+      return false;
+    };
+    for (int number = 2; is_taken(spec[i].name); ++number) {
+      spec[i].name = fmt::format("{}_{}", name, number);
+    }
+  }
+}
+
 }  // namespace plimsoll::data

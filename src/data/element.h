@@ -64,6 +64,9 @@ using ElementSpec = std::vector<FieldSpec>;  // at most kMostFields
 
 std::string to_string(const ElementSpec& spec);  // "x f32 [3], y i32 []"
 
+// The second `labels` of a spec becomes `labels_2`, and so on.
+void tell_names_apart(ElementSpec& spec);
+
 // A field of fixed shape.
 FieldSpec fixed_field(std::string name, DType dtype, const Extents& shape);
 

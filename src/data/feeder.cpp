@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -16,12 +15,6 @@
 
 namespace plimsoll::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-std::int64_t nanoseconds_since(Clock::time_point start) {
-  return (Clock::now() - start).count();
-}
 
 Error stopped() {
   return {ErrorCode::cancelled, "the feeder has been stopped"};
@@ -36,12 +29,6 @@ struct Content {
   std::optional<Error> error;
 };
 
-struct alignas(64) Reader {
-  ReaderThread thread;
-  std::atomic<std::int64_t> filling_ns{0};
-  std::atomic<std::int64_t> full_ns{0};
-};
-
 }  // namespace
 
 struct BatchFeeder::Impl {
@@ -53,8 +40,7 @@ struct BatchFeeder::Impl {
         filler(input, options, layout, memory),
         ring(std::max(1, where.slots)),
         contents(static_cast<std::size_t>(std::max(1, where.slots))),
-        readers(static_cast<std::size_t>(where.readers)),
-        active(std::max(1, where.readers)) {}
+        readers(static_cast<std::size_t>(where.readers)) {}
 
   bool has_readers() const { return !readers.empty(); }
   std::int64_t epoch_end() const;
@@ -75,8 +61,7 @@ struct BatchFeeder::Impl {
   const SlotFiller filler;
   SlotRing ring;
   std::vector<Content> contents;  // by slot
-  std::deque<Reader> readers;
-  std::atomic<int> active;
+  std::deque<ReaderThread> readers;
 
   // Set while no epoch runs; read by all.
   Position start;
@@ -86,8 +71,6 @@ struct BatchFeeder::Impl {
   Position now;
   std::uint64_t taken = 0;
   bool over = true;
-  std::int64_t starved_ns = 0;
-  std::int64_t batches = 0;
 
   alignas(64) std::atomic<std::uint64_t> tickets{0};
   alignas(64) std::atomic<std::uint32_t> orders{0};  // epochs asked for
@@ -122,9 +105,7 @@ void BatchFeeder::Impl::fill_content(int reader, std::uint64_t sequence,
   }
   content.examples = *count;
   if (*count < options.batch) {
-    if (!options.remainder || input.size() == kUnknownCount) {
-      content.examples = 0;
-    }
+    if (!options.remainder) content.examples = 0;
     filler.describe(slot, first, content.examples, content.element);
   }
   auto status = filler.check_classes(start.epoch, first, content.examples,
@@ -142,21 +123,11 @@ void BatchFeeder::Impl::fill(int reader, std::uint64_t sequence) {
 }
 
 void BatchFeeder::Impl::read_epoch(int number) {
-  Reader& self = readers[static_cast<std::size_t>(number)];
   for (;;) {
-    while (number >= active.load(std::memory_order_relaxed)) {
-      if (!ring.wait_for_change()) return;
-    }
     const std::uint64_t sequence = tickets.fetch_add(1);
     if (first_of(sequence) >= end) return;
-    const auto before = Clock::now();
     if (!ring.wait_until_free(sequence)) return;
-    const auto filling = Clock::now();
     fill(number, sequence);
-    self.full_ns.fetch_add((filling - before).count(),
-                           std::memory_order_relaxed);
-    self.filling_ns.fetch_add(nanoseconds_since(filling),
-                              std::memory_order_relaxed);
     // A stream's end, or an error, ends the epoch.
     const Content& content =
         contents[static_cast<std::size_t>(ring.slot_of(sequence))];
@@ -211,13 +182,7 @@ Result<Batch> BatchFeeder::Impl::take() {
                              "released: the ring has {} slots",
                              ring.slot_of(taken), ring.size())};
   }
-  if (!has_readers()) {
-    fill(0, taken);
-  } else if (ring.is_free(taken)) {
-    const auto before = Clock::now();
-    ring.wait_until_filled(taken);
-    starved_ns += nanoseconds_since(before);
-  }
+  if (!has_readers()) fill(0, taken);
   Content& content = contents[static_cast<std::size_t>(ring.slot_of(taken))];
   if (ring.wait_until_filled(taken) == SlotRing::Filled::failed) {
     over = true;
@@ -274,7 +239,7 @@ Result<std::unique_ptr<BatchFeeder>> BatchFeeder::create(
     };
     auto context = std::make_unique<Context>(feeder->impl_.get(), i);
     auto& reader = feeder->impl_->readers[static_cast<std::size_t>(i)];
-    PLIMSOLL_RETURN_IF_ERROR(reader.thread.start(body, context.get()));
+    PLIMSOLL_RETURN_IF_ERROR(reader.start(body, context.get()));
     static_cast<void>(context.release());
   }
   return feeder;
@@ -318,7 +283,6 @@ Result<Batch> BatchFeeder::next() {
   if (!impl.layout.borrows_all()) {
     PLIMSOLL_ASSIGN(const Batch batch, impl.take());
     impl.now.first += batch.examples;
-    impl.batches += batch.examples > 0;
     return batch;
   }
   const std::int64_t count =
@@ -333,7 +297,6 @@ Result<Batch> BatchFeeder::next() {
   }
   const Batch batch{-1, &element, count, impl.now.first};
   impl.now.first += count;
-  ++impl.batches;
   return batch;
 }
 
@@ -344,25 +307,6 @@ void BatchFeeder::release(int slot) noexcept {
 
 const Position& BatchFeeder::position() const { return impl_->now; }
 
-void BatchFeeder::set_active_readers(int count) noexcept {
-  const int most = std::max(1, static_cast<int>(impl_->readers.size()));
-  impl_->active.store(std::clamp(count, 1, most));
-  impl_->ring.wake_readers();
-}
-
-FeederTimes BatchFeeder::times() const {
-  constexpr double kNanosecond = 1e-9;
-  FeederTimes times;
-  for (const Reader& reader : impl_->readers) {
-    times.filling +=
-        kNanosecond * static_cast<double>(reader.filling_ns.load());
-    times.full += kNanosecond * static_cast<double>(reader.full_ns.load());
-  }
-  times.starved = kNanosecond * static_cast<double>(impl_->starved_ns);
-  times.batches = impl_->batches;
-  return times;
-}
-
 void BatchFeeder::stop() noexcept {
   Impl& impl = *impl_;
   if (impl.quit.load()) return;
@@ -371,7 +315,7 @@ void BatchFeeder::stop() noexcept {
   impl.quit.store(true);
   impl.orders.fetch_add(1);
   impl.orders.notify_all();
-  for (Reader& reader : impl.readers) reader.thread.join();
+  for (ReaderThread& reader : impl.readers) reader.join();
   // Maps under way write to memory that may go when the feeder has gone.
   if (impl.input.workers) impl.input.workers->stop();
 }

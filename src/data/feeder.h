@@ -16,9 +16,7 @@ namespace plimsoll::data {
 
 struct FeederOptions {
   std::int64_t batch = 32;
-  // The last, partial batch is given too. Where nobody has counted a stream's
-  // elements, its size would be a surprise: then it is left out.
-  bool remainder = true;
+  bool remainder = true;  // the last, partial batch is given too
   std::vector<DType> as;  // by field; empty: as they are
   // Labels of i32 in this field must lie below `classes`; -1: no check.
   int class_field = -1;
@@ -76,14 +74,6 @@ struct Batch {
   }
 };
 
-// What the feeder has seen of time since create(), in seconds.
-struct FeederTimes {
-  double filling = 0;  // readers, making batches
-  double full = 0;     // readers, waiting for a free slot
-  double starved = 0;  // the consumer, waiting for a batch
-  std::int64_t batches = 0;
-};
-
 class BatchFeeder {
  public:
   // `input` and `memory` (of layout.total_bytes, aligned to 64) must outlive
@@ -104,10 +94,6 @@ class BatchFeeder {
   void release(int slot) noexcept;
   // Behind the last batch that next() gave.
   const Position& position() const;
-
-  // How many of the readers fill slots; at least 1.
-  void set_active_readers(int count) noexcept;
-  FeederTimes times() const;
 
   // Ends the readers and the input's workers; start() fails afterwards.
   void stop() noexcept;

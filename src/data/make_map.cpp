@@ -5,7 +5,9 @@
 #include "data/maps/decode.h"
 #include "data/maps/geometry.h"
 #include "data/maps/numeric.h"
+#include "data/maps/pad.h"
 #include "data/maps/parse_number.h"
+#include "data/maps/rename.h"
 #include "data/maps/resize.h"
 
 namespace plimsoll::data {
@@ -72,7 +74,10 @@ MapResult make_decode(const Recipe& recipe) {
   options.channels = static_cast<int>(recipe.integer("channels", 3));
   PLIMSOLL_ASSIGN(options.largest, image_size(recipe, "largest"));
   PLIMSOLL_ASSIGN(options.at_least, image_size(recipe, "at_least"));
+  PLIMSOLL_ASSIGN(options.resize_to, image_size(recipe, "resize"));
   options.progressive = recipe.flag("progressive", true);
+  options.whole = recipe.flag("whole", true);
+  if (recipe.text("dct", "exact") == "fast") options.dct = io::Dct::fast;
   return made(decode_image(options));
 }
 
@@ -93,6 +98,15 @@ MapResult make_reshape(const Recipe& recipe) {
   return made(reshape({field_of(recipe), shape}));
 }
 
+MapResult make_pad(const Recipe& recipe) {
+  PadOptions options;
+  options.field = field_of(recipe);
+  PLIMSOLL_ASSIGN(options.shape,
+                  extents_of("`shape`", recipe.integers("shape")));
+  options.value = recipe.number("value", 0);
+  return made(pad(options));
+}
+
 }  // namespace
 
 MapResult make_map(const Recipe& recipe, bool chance, std::uint64_t salt) {
@@ -104,6 +118,10 @@ MapResult make_map(const Recipe& recipe, bool chance, std::uint64_t salt) {
   if (name == "decode_image") return make_decode(recipe);
   if (name == "crop") return make_crop(recipe);
   if (name == "reshape") return make_reshape(recipe);
+  if (name == "padded_batch") return make_pad(recipe);
+  if (name == "rename") {
+    return made(rename({recipe.text("field", ""), 0}, recipe.text("to", "")));
+  }
   if (name == "parse_number") return make_parse_number(recipe);
   if (name == "scale") {
     return made(
@@ -136,7 +154,7 @@ MapResult make_map(const Recipe& recipe, bool chance, std::uint64_t salt) {
         {field_of(recipe), axis_of(recipe),
          static_cast<float>(recipe.number("probability", 0.5)), salt}));
   }
-  return std::shared_ptr<Map>();
+  return recipe.bad(fmt::format("there is no map `{}`", name));
 }
 
 }  // namespace plimsoll::data

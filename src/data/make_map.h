@@ -8,7 +8,7 @@
 
 namespace plimsoll::data {
 
-// Null where the recipe is not a map's. Without chance (in evaluation) a
+// Without chance (in evaluation) a
 // random crop is one of the centre. `salt` tells maps of one pipeline apart.
 Result<std::shared_ptr<Map>> make_map(const Recipe& recipe, bool chance,
                                       std::uint64_t salt);

@@ -1,23 +1,21 @@
 // From the recipe of a source to its elements.
 #include <fmt/format.h>
 
+#include "data/join_sources.h"
 #include "data/pipeline.h"
 #include "data/sets/image_folder.h"
+#include "data/sets/npy_set.h"
 #include "data/sets/npz_set.h"
+#include "data/sets/random_set.h"
 #include "data/sets/range_set.h"
 #include "data/streams/csv_stream.h"
-#include "data/streams/map_stream.h"
+#include "data/streams/lines_stream.h"
 #include "data/streams/parse_example.h"
 #include "data/streams/tar_stream.h"
 #include "data/streams/tfrecord_stream.h"
 
 namespace plimsoll::data {
 namespace {
-
-Source of_set(std::shared_ptr<const Indexed> set) {
-  std::string description = set->describe();
-  return {std::move(set), nullptr, {}, std::move(description)};
-}
 
 Source of_files(const Recipe& recipe, std::unique_ptr<Stream> stream) {
   std::string files;
@@ -102,31 +100,97 @@ Result<Source> open_tar(const Recipe& recipe, std::uint64_t seed) {
   return of_files(recipe, std::move(stream));
 }
 
-}  // namespace
+Result<Source> open_lines(const Recipe& recipe, std::uint64_t seed) {
+  LinesStreamOptions options;
+  options.files = files_of(recipe, seed);
+  PLIMSOLL_ASSIGN(options.most_line_bytes,
+                  recipe.bytes("most_bytes", options.most_line_bytes));
+  PLIMSOLL_ASSIGN(auto stream, lines_stream(options));
+  return of_files(recipe, std::move(stream));
+}
 
-Result<Source> open_source(const Recipe& recipe, std::uint64_t seed) {
+Result<std::unique_ptr<RandomSet>> open_random(const Recipe& recipe,
+                                               std::uint64_t seed) {
+  RandomSpec spec;
+  spec.seed = seed;
+  spec.examples = recipe.integer("examples", 0);
+  PLIMSOLL_ASSIGN(spec.features,
+                  extents_of("features", recipe.integers("features")));
+  PLIMSOLL_ASSIGN(spec.label_shape,
+                  extents_of("labels", recipe.integers("label_shape")));
+  spec.classes = recipe.integer("label_count", 0);
+  const std::string labels = recipe.text("labels", "binary");
+  if (labels == "uniform") spec.labels = RandomLabels::uniform;
+  if (labels == "classes") spec.labels = RandomLabels::classes;
+  return RandomSet::create(spec);
+}
+
+Result<std::unique_ptr<NpySet>> open_npy(const Recipe& recipe) {
+  const std::string pages = recipe.text("page_cache", "auto");
+  return NpySet::open({{"features", recipe.text("features", "")},
+                       {"labels", recipe.text("labels", "")}},
+                      pages == "keep"   ? PageCache::keep
+                      : pages == "drop" ? PageCache::drop
+                                        : PageCache::automatic);
+}
+
+Result<Source> open_alone(const Recipe& recipe, std::uint64_t seed) {
   const std::string& name = recipe.name;
+  if (recipe.set) {
+    PLIMSOLL_ASSIGN(auto set, recipe.set());
+    return source_over(std::move(set));
+  }
+  if (recipe.stream) {
+    Source source;
+    PLIMSOLL_ASSIGN(source.stream, recipe.stream());
+    source.description = source.stream->name();
+    return source;
+  }
   if (name == "csv") return open_csv(recipe, seed);
   if (name == "tfrecord") return open_tfrecord(recipe, seed);
   if (name == "webdataset") return open_tar(recipe, seed);
+  if (name == "lines") return open_lines(recipe, seed);
+  if (name == "random") {
+    PLIMSOLL_ASSIGN(auto set, open_random(recipe, seed));
+    return source_over(std::move(set));
+  }
+  if (name == "npy") {
+    PLIMSOLL_ASSIGN(auto set, open_npy(recipe));
+    return source_over(std::move(set));
+  }
   if (name == "npz") {
     PLIMSOLL_ASSIGN(auto set, NpzSet::open(recipe.text("path", ""),
                                            {recipe.text("features", "features"),
                                             recipe.text("labels", "labels")},
                                            {"features", "labels"}));
-    return of_set(std::move(set));
+    return source_over(std::move(set));
   }
   if (name == "range") {
     PLIMSOLL_ASSIGN(auto set, RangeSet::create(recipe.integer("first", 0),
                                                recipe.integer("end", 0),
                                                recipe.integer("step", 1)));
-    return of_set(std::move(set));
+    return source_over(std::move(set));
   }
   if (name == "images") {
     PLIMSOLL_ASSIGN(auto set, ImageFolder::open(recipe.text("folder", "")));
-    return of_set(std::move(set));
+    return source_over(std::move(set));
   }
   return recipe.bad(fmt::format("there is no source `{}`", name));
+}
+
+}  // namespace
+
+Source source_over(std::shared_ptr<const Indexed> set) {
+  Source source;
+  source.description = set->describe();
+  source.set = std::move(set);
+  return source;
+}
+
+Result<Source> open_source(const Recipe& recipe,
+                           const PipelineOptions& options) {
+  if (recipe.inputs.empty()) return open_alone(recipe, options.seed);
+  return join_sources(recipe, options);
 }
 
 }  // namespace plimsoll::data

@@ -64,30 +64,24 @@ Result<Predicate> range_predicate(const Recipe& recipe,
 class Builder {
  public:
   Builder(Source source, const PipelineOptions& options)
-      : set_(std::move(source.set)),
-        stream_(std::move(source.stream)),
-        options_(options),
-        maps_(std::move(source.maps)) {
-    input_.description = std::move(source.description);
-    input_.policy = std::make_shared<ErrorPolicy>();
+      : options_(options), made_(std::move(source)) {
+    if (!made_.policy) made_.policy = std::make_shared<ErrorPolicy>();
   }
 
-  Result<Input> run(std::span<const Recipe> stages) {
+  Result<Source> run(std::span<const Recipe> stages) {
     for (const Recipe& stage : stages) {
       // Wherever it stands, it is about the source and every stage.
-      input_.policy->skip = input_.policy->skip || stage.name == "skip_errors";
+      made_.policy->skip = made_.policy->skip || stage.name == "skip_errors";
     }
     if (stream_) skip_bad_elements();
     for (const Recipe& stage : stages) {
-      ++salt_;
+      ++made_.stages;
       auto added = add(stage);
       if (!added) return with_place(stage, std::move(added).error());
     }
-    if (input_.policy->skip) PLIMSOLL_RETURN_IF_ERROR(to_stream());
+    if (made_.policy->skip) PLIMSOLL_RETURN_IF_ERROR(to_stream());
     PLIMSOLL_RETURN_IF_ERROR(flush_maps());
-    input_.set = std::move(set_);
-    input_.stream = std::move(stream_);
-    return std::move(input_);
+    return std::move(made_);
   }
 
  private:
@@ -106,8 +100,11 @@ class Builder {
     }
     const RecipeDef* def = find_stage(name);
     if (def != nullptr && def->chance && !options_.training) return {};
-    PLIMSOLL_ASSIGN(auto map, make_map(stage, options_.training, salt_));
-    if (map) return add_map(std::move(map));
+    if (is_map(stage)) {
+      PLIMSOLL_ASSIGN(auto map,
+                      make_map(stage, options_.training, made_.stages));
+      return add_map(std::move(map));
+    }
     PLIMSOLL_RETURN_IF_ERROR(flush_maps());
     if (name == "shuffle") return shuffle(stage);
     if (name == "filter") return filter(stage);
@@ -118,7 +115,7 @@ class Builder {
 
   Status add_map(std::shared_ptr<Map> map) {
     // A view fails as a whole; a stream can leave single elements out.
-    if (input_.policy->skip) PLIMSOLL_RETURN_IF_ERROR(to_stream());
+    if (made_.policy->skip) PLIMSOLL_RETURN_IF_ERROR(to_stream());
     if (stream_) {
       maps_.push_back(std::move(map));
       return {};
@@ -131,16 +128,17 @@ class Builder {
   // Maps of a stream that follow one another run as one.
   Status flush_maps() {
     if (maps_.empty()) return {};
-    if (!input_.workers) {
-      PLIMSOLL_ASSIGN(input_.workers, Workers::create(options_.workers));
+    if (!made_.workers) {
+      PLIMSOLL_ASSIGN(made_.workers, Workers::create(options_.workers));
     }
     MapStreamOptions how;
     how.depth = 2 * options_.workers + 2;
     how.seed = options_.seed;
-    how.policy = input_.policy.get();
+    how.ordered = options_.ordered;
+    how.policy = made_.policy.get();
     PLIMSOLL_ASSIGN(stream_,
                     map_stream(std::move(stream_), std::exchange(maps_, {}),
-                               *input_.workers, how));
+                               *made_.workers, how));
     return {};
   }
 
@@ -152,8 +150,8 @@ class Builder {
   }
 
   void skip_bad_elements() {
-    if (!input_.policy->skip) return;
-    stream_ = skip_errors_stream(std::move(stream_), *input_.policy);
+    if (!made_.policy->skip) return;
+    stream_ = skip_errors_stream(std::move(stream_), *made_.policy);
   }
 
   Status shuffle(const Recipe& stage) {
@@ -250,24 +248,31 @@ class Builder {
     return {};
   }
 
-  std::shared_ptr<const Indexed> set_;
-  std::unique_ptr<Stream> stream_;
   const PipelineOptions& options_;
-  Input input_;
-  std::vector<std::shared_ptr<Map>> maps_;
-  std::uint64_t salt_ = 0;
+  Source made_;
+  // Shorter names for what changes all the time.
+  std::shared_ptr<const Indexed>& set_ = made_.set;
+  std::unique_ptr<Stream>& stream_ = made_.stream;
+  std::vector<std::shared_ptr<Map>>& maps_ = made_.maps;
 };
 
 }  // namespace
 
-bool is_map(const Recipe& recipe) {
-  auto made = make_map(recipe, true, 0);
-  return !made || *made != nullptr;
+Result<Source> add_stages(Source source, std::span<const Recipe> stages,
+                          const PipelineOptions& options) {
+  return Builder(std::move(source), options).run(stages);
 }
 
 Result<Input> build_pipeline(Source source, std::span<const Recipe> stages,
                              const PipelineOptions& options) {
-  return Builder(std::move(source), options).run(stages);
+  PLIMSOLL_ASSIGN(Source made, add_stages(std::move(source), stages, options));
+  Input input;
+  input.workers = std::move(made.workers);
+  input.policy = std::move(made.policy);
+  input.set = std::move(made.set);
+  input.stream = std::move(made.stream);
+  input.description = std::move(made.description);
+  return input;
 }
 
 }  // namespace plimsoll::data

@@ -15,6 +15,8 @@ struct PipelineOptions {
   std::uint64_t seed = 1;
   bool training = true;  // shuffles, repeats and draws chances
   int workers = 0;       // threads for the maps of streams
+  // Otherwise elements of streams come as their maps are done.
+  bool ordered = true;
 };
 
 // Elements as they are stored: one of the two.
@@ -24,10 +26,20 @@ struct Source {
   // What turns a stream's records into elements; runs on several threads.
   std::vector<std::shared_ptr<Map>> maps;
   std::string description;
+  // What stages so far run on, and how many there were.
+  std::shared_ptr<Workers> workers;
+  std::shared_ptr<ErrorPolicy> policy;
+  std::uint64_t stages = 0;
 };
 
-// `seed` is for the order of files.
-Result<Source> open_source(const Recipe& recipe, std::uint64_t seed);
+Source source_over(std::shared_ptr<const Indexed> set);
+
+Result<Source> open_source(const Recipe& recipe,
+                           const PipelineOptions& options);
+
+// A source with stages over it; none of its maps are left to do.
+Result<Source> add_stages(Source source, std::span<const Recipe> stages,
+                          const PipelineOptions& options);
 
 // Sets stay sets as long as every stage allows it: then batches are filled by
 // several readers at a time, straight from the source. A stage that needs the
@@ -35,8 +47,5 @@ Result<Source> open_source(const Recipe& recipe, std::uint64_t seed);
 // the feeder's.
 Result<Input> build_pipeline(Source source, std::span<const Recipe> stages,
                              const PipelineOptions& options);
-
-// Whether a recipe changes elements one by one.
-bool is_map(const Recipe& recipe);
 
 }  // namespace plimsoll::data

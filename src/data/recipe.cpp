@@ -20,6 +20,30 @@ std::vector<T> list(const Recipe& recipe, std::string_view key) {
   return {};
 }
 
+Status check_options(const Recipe& recipe, const RecipeDef& def) {
+  for (const auto& [key, value] : recipe.options) {
+    const OptionDef* option = def.find(key);
+    if (option != nullptr) {
+      const std::string wrong = complaint(*option, value);
+      if (!wrong.empty())
+        return recipe.bad(fmt::format("`{}`: {}", key, wrong));
+      continue;
+    }
+    std::string known;
+    for (const OptionDef& there : def.options) {
+      known += fmt::format("{}`{}`", known.empty() ? "" : ", ", there.key);
+    }
+    return recipe.bad(fmt::format("there is no option `{}`; there are {}", key,
+                                  known.empty() ? "none" : known));
+  }
+  for (const OptionDef& option : def.options) {
+    if (option.required && !recipe.has(option.key)) {
+      return recipe.bad(fmt::format("needs {}", option.meaning));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool Recipe::flag(std::string_view key, bool otherwise) const {
@@ -87,24 +111,6 @@ const OptionDef* RecipeDef::find(std::string_view key) const {
   return nullptr;
 }
 
-Status check_options(const Recipe& recipe, const RecipeDef& def) {
-  for (const auto& [key, value] : recipe.options) {
-    if (def.find(key) != nullptr) continue;
-    std::string known;
-    for (const OptionDef& option : def.options) {
-      known += fmt::format("{}`{}`", known.empty() ? "" : ", ", option.key);
-    }
-    return recipe.bad(fmt::format("there is no option `{}`; there are {}", key,
-                                  known.empty() ? "none" : known));
-  }
-  for (const OptionDef& option : def.options) {
-    if (option.required && !recipe.has(option.key)) {
-      return recipe.bad(fmt::format("needs {}", option.meaning));
-    }
-  }
-  return {};
-}
-
 const RecipeDef* find_source(std::string_view name) {
   for (const RecipeDef& def : source_defs()) {
     if (def.name == name) return &def;
@@ -117,6 +123,43 @@ const RecipeDef* find_stage(std::string_view name) {
     if (def.name == name) return &def;
   }
   return nullptr;
+}
+
+Status check_source(const Recipe& recipe) {
+  for (const Recipe& stage : recipe.stages) {
+    PLIMSOLL_RETURN_IF_ERROR(check_stage(stage));
+  }
+  if (recipe.set || recipe.stream) return {};
+  const RecipeDef* def = find_source(recipe.name);
+  if (def == nullptr) {
+    return recipe.bad(fmt::format("there is no source `{}`", recipe.name));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(check_options(recipe, *def));
+  if (def->joins && recipe.inputs.empty()) {
+    return recipe.bad("needs the sources that it joins");
+  }
+  for (const Recipe& input : recipe.inputs) {
+    PLIMSOLL_RETURN_IF_ERROR(check_source(input));
+  }
+  return {};
+}
+
+Status check_stage(const Recipe& recipe) {
+  if (recipe.map) return {};
+  const RecipeDef* def = find_stage(recipe.name);
+  if (def == nullptr) {
+    return recipe.bad(fmt::format("there is no stage `{}`", recipe.name));
+  }
+  return check_options(recipe, *def);
+}
+
+bool is_map(const Recipe& stage) {
+  const RecipeDef* def = find_stage(stage.name);
+  return stage.map != nullptr || (def != nullptr && def->map);
+}
+
+bool makes_batches(const Recipe& stage) {
+  return stage.name == "batch" || stage.name == "padded_batch";
 }
 
 std::vector<Recipe> default_pipeline() {

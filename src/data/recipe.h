@@ -14,7 +14,9 @@
 
 #include "base/result.h"
 #include "data/element.h"
+#include "data/indexed.h"
 #include "data/map.h"
+#include "data/stream.h"
 
 namespace plimsoll::data {
 
@@ -26,8 +28,14 @@ struct Recipe {
   std::string name;  // "csv", "resize"
   std::map<std::string, OptionValue, std::less<>> options;
   std::string where;  // "mlp.toml:9: data.source", for errors
+  // Of a source: the sources that it joins, and the stages of one that is
+  // joined.
+  std::vector<Recipe> inputs;
+  std::vector<Recipe> stages;
 
-  // What only C++ can give.
+  // What only C++ can give: a source's elements, a stage's function.
+  std::function<Result<std::shared_ptr<const Indexed>>()> set;
+  std::function<Result<std::unique_ptr<Stream>>()> stream;
   std::function<Result<std::shared_ptr<Map>>()> map;
   std::function<Result<bool>(const Element&)> predicate;
 
@@ -58,6 +66,7 @@ enum class OptionKind : std::uint8_t {
   integers,
   numbers,
   texts,
+  paths,
 };
 
 struct OptionDef {
@@ -76,17 +85,28 @@ struct RecipeDef {
   std::string_view name;
   std::span<const OptionDef> options;
   bool chance = false;  // training only: evaluation goes without
+  bool map = false;     // changes elements one by one
+  bool joins = false;   // has `inputs`
 
   const OptionDef* find(std::string_view key) const;
 };
 
-// Every key is known and every required one there.
-Status check_options(const Recipe& recipe, const RecipeDef& def);
+// What is wrong with a value ("must be an integer from 0 to 64, not -1"), or
+// empty.
+std::string complaint(const OptionDef& def, const OptionValue& value);
+// Of a source with all its inputs, or of a stage: every name and option is in
+// the catalogue, every value right, every required one there.
+Status check_source(const Recipe& recipe);
+Status check_stage(const Recipe& recipe);
 
 std::span<const RecipeDef> source_defs();
 std::span<const RecipeDef> stage_defs();
 const RecipeDef* find_source(std::string_view name);
 const RecipeDef* find_stage(std::string_view name);
+// Whether a stage changes elements one by one.
+bool is_map(const Recipe& stage);
+// `batch`, or `padded_batch`.
+bool makes_batches(const Recipe& stage);
 // Shuffle, batch, prefetch.
 std::vector<Recipe> default_pipeline();
 

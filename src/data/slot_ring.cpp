@@ -1,6 +1,6 @@
 #include "data/slot_ring.h"
 
-#include <thread>
+#include "data/spin_wait.h"
 
 namespace plimsoll::data {
 namespace {
@@ -10,22 +10,9 @@ constexpr std::uint32_t kReady = 1;
 constexpr std::uint32_t kFailed = 2;
 constexpr std::uint32_t kHeld = 3;
 
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-#endif
-}
-
-// About 10 microseconds: going to sleep and being woken costs as much. On one
-// processor nobody else could make progress meanwhile.
-int spins() { return std::thread::hardware_concurrency() > 1 ? 256 : 0; }
-
 }  // namespace
 
-SlotRing::SlotRing(int slots)
-    : slots_(static_cast<std::size_t>(slots)), spin_limit_(spins()) {
+SlotRing::SlotRing(int slots) : slots_(static_cast<std::size_t>(slots)) {
   reset();
 }
 
@@ -38,20 +25,18 @@ void SlotRing::reset() {
   cancelled_.store(false);
 }
 
-bool SlotRing::is_free(std::uint64_t sequence) const {
-  return at(sequence).turn.load(std::memory_order_acquire) ==
-         turn_of(sequence, kFree);
-}
-
 bool SlotRing::is_held(std::uint64_t sequence) const {
   return (at(sequence).turn.load(std::memory_order_relaxed) & 3) == kHeld;
 }
 
 bool SlotRing::wait_until_free(std::uint64_t sequence) {
-  for (int i = 0; i < spin_limit_; ++i) {
+  const auto& turn = at(sequence).turn;
+  const std::uint32_t free_turn = turn_of(sequence, kFree);
+  for (bool changed = true; changed;) {
     if (cancelled_.load(std::memory_order_relaxed)) return false;
-    if (is_free(sequence)) return true;
-    pause_briefly();
+    const std::uint32_t now = turn.load(std::memory_order_acquire);
+    if (now == free_turn) return true;
+    changed = spin_while(turn, now);
   }
   for (;;) {
     const std::uint32_t seen = events_.load();
@@ -59,7 +44,7 @@ bool SlotRing::wait_until_free(std::uint64_t sequence) {
     // other: no wake-up is lost.
     asleep_.fetch_add(1);
     const bool stop = cancelled_.load();
-    const bool free = at(sequence).turn.load() == turn_of(sequence, kFree);
+    const bool free = turn.load() == free_turn;
     if (!stop && !free) events_.wait(seen);
     asleep_.fetch_sub(1);
     if (stop) return false;
@@ -67,19 +52,14 @@ bool SlotRing::wait_until_free(std::uint64_t sequence) {
   }
 }
 
-bool SlotRing::wait_for_change() {
-  const std::uint32_t seen = events_.load();
-  asleep_.fetch_add(1);
-  if (!cancelled_.load()) events_.wait(seen);
-  asleep_.fetch_sub(1);
-  return !cancelled_.load();
-}
-
 void SlotRing::publish(std::uint64_t sequence, Filled how) {
   filled_.fetch_add(1, std::memory_order_relaxed);
   Slot& slot = at(sequence);
   slot.turn.store(turn_of(sequence, how == Filled::ready ? kReady : kFailed));
-  slot.turn.notify_one();
+  // The library's own count of sleepers is shared by many values, and readers
+  // sleep often: without a look of our own nearly every call would be one of
+  // the system.
+  if (consumer_asleep_.load()) slot.turn.notify_one();
 }
 
 SlotRing::Filled SlotRing::wait_until_filled(std::uint64_t sequence) {
@@ -90,12 +70,13 @@ SlotRing::Filled SlotRing::wait_until_filled(std::uint64_t sequence) {
            turn == turn_of(sequence, kFailed);
   };
   if (!filled() && asleep_.load() != 0) wake_readers();
-  for (int i = 0; !filled() && i < spin_limit_; ++i) {
-    pause_briefly();
-    turn = slot.turn.load(std::memory_order_acquire);
-  }
   while (!filled()) {
-    slot.turn.wait(turn);
+    if (!spin_while(slot.turn, turn)) {
+      // As above: said before the last look, which wait() takes.
+      consumer_asleep_.store(true);
+      slot.turn.wait(turn);
+      consumer_asleep_.store(false, std::memory_order_relaxed);
+    }
     turn = slot.turn.load(std::memory_order_acquire);
   }
   return turn == turn_of(sequence, kReady) ? Filled::ready : Filled::failed;

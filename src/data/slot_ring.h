@@ -25,11 +25,8 @@ class SlotRing {
   // For readers. False: cancelled.
   bool wait_until_free(std::uint64_t sequence);
   void publish(std::uint64_t sequence, Filled how);
-  // Sleeps until something happens; false: cancelled.
-  bool wait_for_change();
 
   // For the consumer.
-  bool is_free(std::uint64_t sequence) const;
   // Whether the consumer still holds the slot that `sequence` needs.
   bool is_held(std::uint64_t sequence) const;
   Filled wait_until_filled(std::uint64_t sequence);
@@ -39,7 +36,6 @@ class SlotRing {
 
   // Makes every waiting reader return.
   void cancel() noexcept;
-  void wake_readers() noexcept;
 
  private:
   // Which sequence has the slot, and in which state: (sequence << 2) | state.
@@ -54,14 +50,15 @@ class SlotRing {
     return slots_[sequence % slots_.size()];
   }
   Slot& at(std::uint64_t sequence) { return slots_[sequence % slots_.size()]; }
+  void wake_readers() noexcept;
 
   std::vector<Slot> slots_;
-  const int spin_limit_;
   alignas(64) std::atomic<std::uint32_t> filled_{0};
   alignas(64) std::atomic<std::uint32_t> released_{0};
   alignas(64) std::atomic<std::uint32_t> asleep_{0};  // readers
   std::atomic<std::uint32_t> events_{0};
   std::atomic<bool> cancelled_{false};
+  alignas(64) std::atomic<bool> consumer_asleep_{false};
 };
 
 }  // namespace plimsoll::data

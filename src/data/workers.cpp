@@ -2,41 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
+#include "data/spin_wait.h"
 
 namespace plimsoll::data {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-#endif
-}
-
-}  // namespace
-
-void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t is) {
-  // On one processor nobody else could make progress meanwhile.
-  static const bool alone = std::thread::hardware_concurrency() < 2;
-  if (!alone) {
-    const auto until = Clock::now() + std::chrono::microseconds(10);
-    do {
-      for (int i = 0; i < 16; ++i) {
-        if (value.load(std::memory_order_acquire) != is) return;
-        pause_briefly();
-      }
-    } while (Clock::now() < until);
-  }
-  while (value.load(std::memory_order_acquire) == is) {
-    value.wait(is, std::memory_order_acquire);
-  }
-}
 
 Result<std::unique_ptr<Workers>> Workers::create(int threads, int capacity) {
   constexpr int kMost = 1024;
@@ -52,7 +20,6 @@ Result<std::unique_ptr<Workers>> Workers::create(int threads, int capacity) {
     workers->threads_.back()->workers = workers.get();
     workers->threads_.back()->number = i;
   }
-  workers->active_.store(threads);
   const auto body = [](void* context) -> void* {
     auto& self = *static_cast<Thread*>(context);
     self.workers->work(self);
@@ -68,7 +35,7 @@ Workers::~Workers() { stop(); }
 
 void Workers::submit(const Task& task) {
   bool queued = false;
-  if (active_.load() > 0 && !quit_.load()) {
+  if (!threads_.empty() && !quit_.load()) {
     const std::lock_guard lock(mutex_);
     if (pushed_ - popped_ < ring_.size()) {
       ring_[pushed_++ % ring_.size()] = task;
@@ -104,53 +71,25 @@ bool Workers::take(Task& task) {
   return false;
 }
 
-void Workers::work(Thread& self) {
+void Workers::work(const Thread& self) {
   for (;;) {
     const std::uint32_t seen = news_.load();
-    const int active = active_.load();
-    // A stop() still runs all that was submitted.
-    if (self.number >= active && !quit_.load()) {
-      active_.wait(active);
-      continue;
-    }
+    // A stop() still runs all that was submitted: it is looked for after.
+    const bool quit = quit_.load();
     Task task;
     if (take(task)) {
-      const auto begin = Clock::now();
       task.run(task.owner, task.item, self.number);
-      const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(
-          Clock::now() - begin);
-      self.busy_ns.fetch_add(spent.count(), std::memory_order_relaxed);
       continue;
     }
-    if (quit_.load()) return;
+    if (quit) return;
     wait_while(news_, seen);
   }
 }
 
-void Workers::wake_all() {
-  // Sleepers of both kinds look again, or one that is no longer active could
-  // swallow another's wake-up.
-  active_.notify_all();
-  news_.fetch_add(1);
-  news_.notify_all();
-}
-
-void Workers::set_active(int threads) {
-  if (quit_.load()) return;
-  active_.store(std::clamp(threads, 0, this->threads()));
-  wake_all();
-}
-
-std::int64_t Workers::busy_ns(int thread) const {
-  return threads_[static_cast<std::size_t>(thread)]->busy_ns.load(
-      std::memory_order_relaxed);
-}
-
 void Workers::stop() {
   if (quit_.exchange(true)) return;
-  // Changes the value that idle threads wait on.
-  active_.store(this->threads() + 1);
-  wake_all();
+  news_.fetch_add(1);
+  news_.notify_all();
   for (auto& thread : threads_) thread->thread.join();
 }
 

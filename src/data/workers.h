@@ -13,10 +13,6 @@
 
 namespace plimsoll::data {
 
-// Returns once `value` differs from `is`: spins for about 10 microseconds,
-// which is what going to sleep and being woken costs, then sleeps.
-void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t is);
-
 class Workers {
  public:
   struct Task {
@@ -37,17 +33,11 @@ class Workers {
   // Each thread has a lane, and the last is for whoever calls submit().
   int lanes() const { return threads() + 1; }
 
-  // Hands a task over; where nobody would take it soon (no active thread, a
-  // full ring, stopped) it runs before this returns.
+  // Hands a task over; where nobody would take it soon (no thread, a full
+  // ring, stopped) it runs before this returns.
   void submit(const Task& task);
   // Takes back the tasks of `owner` that no thread has begun: how many.
   int forget(const void* owner);
-
-  // How many of the threads take tasks; the others sleep.
-  void set_active(int threads);
-  int active() const { return active_.load(std::memory_order_relaxed); }
-  // Nanoseconds that a thread has spent in tasks.
-  std::int64_t busy_ns(int thread) const;
 
   // Runs what was submitted and ends the threads.
   void stop();
@@ -56,14 +46,12 @@ class Workers {
   struct alignas(64) Thread {
     Workers* workers = nullptr;
     int number = 0;
-    std::atomic<std::int64_t> busy_ns{0};
     ReaderThread thread;
   };
 
   explicit Workers(int capacity) : ring_(static_cast<std::size_t>(capacity)) {}
-  void work(Thread& self);
+  void work(const Thread& self);
   bool take(Task& task);
-  void wake_all();
 
   std::vector<std::unique_ptr<Thread>> threads_;
   std::mutex mutex_;  // over the ring and the two counts
@@ -71,7 +59,6 @@ class Workers {
   std::uint64_t pushed_ = 0;
   std::uint64_t popped_ = 0;
   std::atomic<std::uint32_t> news_{0};  // changes with every push
-  std::atomic<int> active_{0};
   std::atomic<bool> quit_{false};
 };
 

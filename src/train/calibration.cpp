@@ -214,11 +214,13 @@ Result<Calibration> run_calibration(int threads, int more_layers) {
     job.model.layers.push_back(dense(4, "relu"));
   }
   job.model.layers.push_back(dense(10, "softmax"));
-  job.data.source.type = "random";
-  job.data.source.examples = 1100;
-  job.data.source.features = {600};
-  job.data.source.label_kind = LabelKind::classes;
-  job.data.source.label_classes = 10;
+  job.data.source.name = "random";
+  job.data.source.options = {
+      {"examples", std::int64_t{1100}},
+      {"features", std::vector<std::int64_t>{600}},
+      {"labels", std::string("classes")},
+      {"label_count", std::int64_t{10}},
+  };
   job.data.validation = job.data.source;
   job.data.pipeline = data::default_pipeline();
   job.train.batch = 512;

@@ -8,8 +8,7 @@
 #include "base/units.h"
 #include "data/maps/function_map.h"
 #include "data/sets/array_set.h"
-#include "data/sets/npy_set.h"
-#include "data/sets/random_set.h"
+#include "data/streams/generator_stream.h"
 #include "device/cpu/mapped_file.h"
 
 namespace plimsoll {
@@ -75,6 +74,13 @@ Dataset Dataset::batch(std::int64_t size, bool remainder) const {
   return set;
 }
 
+Dataset Dataset::padded_batch(std::int64_t size,
+                              std::vector<std::int64_t> shape, double value,
+                              bool remainder) const {
+  return stage("padded_batch", {{"shape", std::move(shape)}, {"value", value}})
+      .batch(size, remainder);
+}
+
 Dataset Dataset::prefetch(std::int64_t batches) const {
   Dataset set = *this;
   set.prefetched = batches;
@@ -100,27 +106,28 @@ Dataset Dataset::hold_in_memory() const {
   return set;
 }
 
+Dataset Dataset::unordered() const {
+  Dataset set = *this;
+  set.keeps_order = false;
+  return set;
+}
+
 Dataset from(std::string type, Options options) {
   Dataset set;
-  set.kind = Dataset::Kind::other;
   set.type = std::move(type);
   set.options = std::move(options);
   return set;
 }
 
 Dataset from_npy(std::string features, std::string labels) {
-  Dataset set;
-  set.kind = Dataset::Kind::npy;
-  set.features_path = std::move(features);
-  set.labels_path = std::move(labels);
-  return set;
+  return from("npy", {{"features", std::move(features)},
+                      {"labels", std::move(labels)}});
 }
 
 Dataset from_arrays(const float* features, std::vector<std::int64_t> shape,
                     const float* labels, std::vector<std::int64_t> label_shape,
                     std::int64_t examples) {
   Dataset set;
-  set.kind = Dataset::Kind::arrays;
   set.features_data = features;
   set.labels_data = labels;
   set.features = std::move(shape);
@@ -129,17 +136,50 @@ Dataset from_arrays(const float* features, std::vector<std::int64_t> shape,
   return set;
 }
 
+Dataset from_generator(std::vector<std::int64_t> shape,
+                       std::vector<std::int64_t> label_shape,
+                       ExampleGenerator generator) {
+  Dataset set;
+  set.features = std::move(shape);
+  set.label_shape = std::move(label_shape);
+  set.generator = std::move(generator);
+  return set;
+}
+
 Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
                Dataset::Labels labels, std::vector<std::int64_t> label_shape,
                std::int64_t classes) {
-  Dataset set;
-  set.kind = Dataset::Kind::random;
-  set.examples = examples;
-  set.features = std::move(shape);
-  set.labels = labels;
-  set.label_shape = std::move(label_shape);
-  set.classes = classes;
-  return set;
+  using Labels = Dataset::Labels;
+  Options options = {
+      {"examples", examples},
+      {"features", std::move(shape)},
+      {"labels", std::string(labels == Labels::binary    ? "binary"
+                             : labels == Labels::uniform ? "uniform"
+                                                         : "classes")}};
+  if (labels == Labels::uniform) {
+    options["label_shape"] = std::move(label_shape);
+  }
+  if (labels == Labels::classes) options["label_count"] = classes;
+  return from("random", std::move(options));
+}
+
+Dataset zip(std::vector<Dataset> sets) {
+  Dataset joined = from("zip", {});
+  joined.inputs = std::move(sets);
+  return joined;
+}
+
+Dataset concatenate(std::vector<Dataset> sets) {
+  Dataset joined = from("concatenate", {});
+  joined.inputs = std::move(sets);
+  return joined;
+}
+
+Dataset interleave(std::vector<Dataset> sets, std::int64_t cycle,
+                   std::int64_t block) {
+  Dataset joined = from("interleave", {{"cycle", cycle}, {"block", block}});
+  joined.inputs = std::move(sets);
+  return joined;
 }
 
 }  // namespace data
@@ -160,61 +200,45 @@ Status check_not_mapped(const char* what, const void* data,
                            what, file)};
 }
 
-}  // namespace
-
-Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed) {
-  using Kind = data::Dataset::Kind;
-  if (set.kind == Kind::npy) {
-    PLIMSOLL_ASSIGN(auto opened,
-                    data::NpySet::open({{"features", set.features_path},
-                                        {"labels", set.labels_path}}));
-    return source_over(std::move(opened));
-  }
+Result<std::shared_ptr<const data::Indexed>> open_arrays(
+    const data::Dataset& set) {
   PLIMSOLL_ASSIGN(const auto features,
                   data::extents_of("features", set.features));
   PLIMSOLL_ASSIGN(const auto labels,
                   data::extents_of("labels", set.label_shape));
-  if (set.kind == Kind::arrays) {
-    for (const auto& [what, data, shape] :
-         {std::tuple("features", set.features_data, features),
-          std::tuple("labels", set.labels_data, labels)}) {
-      PLIMSOLL_RETURN_IF_ERROR(
-          check_not_mapped(what, data,
-                           set.examples * shape.elements() *
-                               static_cast<std::int64_t>(sizeof(float))));
-    }
-    PLIMSOLL_ASSIGN(
-        auto opened,
-        data::ArraySet::create(
-            set.examples, {{data::fixed_field("features", DType::f32, features),
-                            set.features_data},
-                           {data::fixed_field("labels", DType::f32, labels),
-                            set.labels_data}}));
-    return source_over(std::move(opened));
+  for (const auto& [what, data, shape] :
+       {std::tuple("features", set.features_data, features),
+        std::tuple("labels", set.labels_data, labels)}) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        check_not_mapped(what, data,
+                         set.examples * shape.elements() *
+                             static_cast<std::int64_t>(sizeof(float))));
   }
-  if (set.kind == Kind::other) {
-    data::Recipe recipe;
-    recipe.name = set.type;
-    recipe.options = set.options;
-    const data::RecipeDef* def = data::find_source(set.type);
-    if (def == nullptr) {
-      return recipe.bad(fmt::format("there is no source `{}`", set.type));
-    }
-    PLIMSOLL_RETURN_IF_ERROR(data::check_options(recipe, *def));
-    return data::open_source(recipe, static_cast<std::uint64_t>(seed));
-  }
-  data::RandomSpec spec;
-  spec.examples = set.examples;
-  spec.features = features;
-  spec.labels = static_cast<data::RandomLabels>(set.labels);
-  spec.label_shape = labels;
-  spec.classes = set.classes;
-  spec.seed = static_cast<std::uint64_t>(seed);
-  PLIMSOLL_ASSIGN(auto opened, data::RandomSet::create(spec));
-  return source_over(std::move(opened));
+  PLIMSOLL_ASSIGN(
+      auto opened,
+      data::ArraySet::create(
+          set.examples, {{data::fixed_field("features", DType::f32, features),
+                          set.features_data},
+                         {data::fixed_field("labels", DType::f32, labels),
+                          set.labels_data}}));
+  return std::shared_ptr<const data::Indexed>(std::move(opened));
 }
 
-namespace {
+Result<std::unique_ptr<data::Stream>> open_generator(const data::Dataset& set) {
+  PLIMSOLL_ASSIGN(const auto features,
+                  data::extents_of("features", set.features));
+  PLIMSOLL_ASSIGN(const auto labels,
+                  data::extents_of("labels", set.label_shape));
+  return data::generator_stream(
+      "generator",
+      {data::fixed_field("features", DType::f32, features),
+       data::fixed_field("labels", DType::f32, labels)},
+      [f = set.generator](std::int64_t index, data::Element&,
+                          std::span<std::byte* const> buffers) -> Result<bool> {
+        return f(index, reinterpret_cast<float*>(buffers[0]),
+                 reinterpret_cast<float*>(buffers[1]));
+      });
+}
 
 data::Recipe recipe_of(const data::StageRecipe& stage) {
   data::Recipe recipe;
@@ -236,6 +260,26 @@ data::Recipe recipe_of(const data::StageRecipe& stage) {
 
 }  // namespace
 
+data::Recipe source_of(const data::Dataset& set) {
+  data::Recipe recipe;
+  recipe.name = set.type;
+  recipe.options = set.options;
+  if (set.type.empty() && set.generator) {
+    recipe.name = "generator";
+    recipe.stream = [set] { return open_generator(set); };
+  } else if (set.type.empty()) {
+    recipe.name = "arrays";
+    recipe.set = [set] { return open_arrays(set); };
+  }
+  for (const data::Dataset& input : set.inputs) {
+    recipe.inputs.push_back(source_of(input));
+    for (const data::StageRecipe& stage : input.stages) {
+      recipe.inputs.back().stages.push_back(recipe_of(stage));
+    }
+  }
+  return recipe;
+}
+
 std::vector<data::Recipe> pipeline_of(const data::Dataset& set) {
   std::vector<data::Recipe> pipeline;
   for (const data::StageRecipe& stage : set.stages) {
@@ -254,15 +298,20 @@ std::vector<data::Recipe> pipeline_of(const data::Dataset& set) {
   return pipeline;
 }
 
-Status check_recipes(const std::vector<data::Recipe>& pipeline) {
-  for (const data::Recipe& stage : pipeline) {
-    if (stage.map) continue;
-    const data::RecipeDef* def = data::find_stage(stage.name);
-    if (def == nullptr) {
-      return stage.bad(fmt::format("there is no stage `{}`", stage.name));
-    }
-    PLIMSOLL_RETURN_IF_ERROR(data::check_options(stage, *def));
+Status state_data(const data::Dataset& set, DataSpec& data) {
+  data.source = source_of(set);
+  data.pipeline = pipeline_of(set);
+  data.ordered = set.keeps_order;
+  PLIMSOLL_RETURN_IF_ERROR(data::check_source(data.source));
+  for (const data::Recipe& stage : data.pipeline) {
+    PLIMSOLL_RETURN_IF_ERROR(data::check_stage(stage));
   }
+  if (set.memory_share.empty()) return {};
+  const auto share = parse_size(set.memory_share, 0);
+  if (!share) {
+    return Error{ErrorCode::bad_input, "share: " + share.error().message};
+  }
+  data.share_bytes = *share;
   return {};
 }
 

@@ -6,9 +6,10 @@
 
 namespace plimsoll::train {
 
-Result<data::Source> open_dataset(const data::Dataset& set, std::int64_t seed);
+data::Recipe source_of(const data::Dataset& set);
 std::vector<data::Recipe> pipeline_of(const data::Dataset& set);
-// Names and options against the catalogue.
-Status check_recipes(const std::vector<data::Recipe>& pipeline);
+// Source, pipeline and share of a job that reads this set, checked as a job
+// file's are.
+Status state_data(const data::Dataset& set, DataSpec& data);
 
 }  // namespace plimsoll::train

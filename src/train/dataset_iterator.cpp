@@ -19,22 +19,18 @@ using train::JobSpec;
 
 JobSpec job_of(const Dataset& set, std::int64_t seed) {
   JobSpec job;
-  job.data.pipeline = train::pipeline_of(set);
-  if (!set.memory_share.empty()) job.data.share = set.memory_share;
+  train::throw_if_error(train::state_data(set, job.data));
   job.train.batch = set.batch_size;
   job.train.seed = seed;
-  train::throw_if_error(train::check_recipes(job.data.pipeline));
   return job;
 }
 
-SourceOpener opener_of(const Dataset& set, std::int64_t seed) {
-  return [set, seed] { return train::open_dataset(set, seed); };
-}
-
-PipelineCost measured(const Dataset& set, const JobSpec& job, int threads) {
-  return train::value_or_throw(measure_pipeline(
-      opener_of(set, job.train.seed), job.data.pipeline,
-      train::pipeline_options(job, train::Stage::train, threads)));
+PipelineCost measured(const JobSpec& job, int threads) {
+  const auto options =
+      train::pipeline_options(job, train::Stage::train, threads);
+  return train::value_or_throw(
+      measure_pipeline([&] { return open_source(job.data.source, options); },
+                       job.data.pipeline, options));
 }
 
 struct Fed {
@@ -46,15 +42,17 @@ struct Fed {
 // Everything as f32, by as many readers as are of use.
 Fed feed(const Dataset& set, const JobSpec& job, int threads) {
   Fed fed;
-  Source source =
-      train::value_or_throw(train::open_dataset(set, job.train.seed));
+  Source source = train::value_or_throw(
+      open_source(job.data.source,
+                  train::pipeline_options(job, train::Stage::train, threads)));
   fed.input = train::value_or_throw(
       train::pipe(job, train::Stage::train, threads, std::move(source)));
   fed.options = train::feeder_options(job, fed.input, threads, DType::f32);
-  const std::int64_t share = train::share_bytes(job);
+  fed.options.remainder = set.keeps_remainder;
+  const std::int64_t share = job.data.share_bytes;
   if (set.tuned) {
     const Division division = train::value_or_throw(
-        divide_share(fed.input.input, fed.options, measured(set, job, threads),
+        divide_share(fed.input.input, fed.options, measured(job, threads),
                      threads, 0, static_cast<int>(set.prefetched), share));
     fed.options.readers = division.readers;
     fed.options.slots = division.slots;
@@ -73,7 +71,7 @@ train::PipelineReport report_on(const Dataset& set, Session& session) {
   const FeederLayout layout =
       train::value_or_throw(feeder_layout(fed.input.input, fed.options));
   train::PipelineReport report;
-  report.cost = measured(set, job, threads);
+  report.cost = measured(job, threads);
   report.reason = fed.reason;
   train::fill_report(layout, fed.input.input, job, threads, report);
   return report;

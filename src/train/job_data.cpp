@@ -4,38 +4,8 @@
 
 #include <algorithm>
 
-#include "base/units.h"
-#include "data/sets/npy_set.h"
-#include "data/sets/random_set.h"
-
 namespace plimsoll::train {
 namespace {
-
-Result<data::Source> open_source(const SourceSpec& source, std::int64_t seed) {
-  if (source.type == "random") {
-    data::RandomSpec spec;
-    spec.examples = source.examples;
-    PLIMSOLL_ASSIGN(spec.features,
-                    data::extents_of("features", source.features));
-    PLIMSOLL_ASSIGN(spec.label_shape,
-                    data::extents_of("labels", source.label_shape));
-    spec.classes = source.label_classes;
-    spec.seed = static_cast<std::uint64_t>(seed);
-    spec.labels =
-        source.label_kind == LabelKind::binary    ? data::RandomLabels::binary
-        : source.label_kind == LabelKind::uniform ? data::RandomLabels::uniform
-                                                  : data::RandomLabels::classes;
-    PLIMSOLL_ASSIGN(auto opened, data::RandomSet::create(spec));
-    return source_over(std::move(opened));
-  }
-  if (source.type == "npy") {
-    PLIMSOLL_ASSIGN(auto opened,
-                    data::NpySet::open({{"features", source.features_path},
-                                        {"labels", source.labels_path}}));
-    return source_over(std::move(opened));
-  }
-  return data::open_source(source.recipe, static_cast<std::uint64_t>(seed));
-}
 
 Status check_features(const JobInput& input, const ModelSpec& model) {
   const Shape wanted(std::vector<Dim>(model.input.begin(), model.input.end()));
@@ -98,19 +68,13 @@ Result<JobInput> JobInput::of(data::Input input) {
   return made;
 }
 
-data::Source source_over(std::shared_ptr<const data::Indexed> set) {
-  data::Source source;
-  source.description = set->describe();
-  source.set = std::move(set);
-  return source;
-}
-
 data::PipelineOptions pipeline_options(const JobSpec& job, Stage stage,
                                        int threads) {
   data::PipelineOptions options;
   options.seed = static_cast<std::uint64_t>(job.train.seed);
   options.training = stage == Stage::train;
   options.workers = threads;
+  options.ordered = job.data.ordered;
   return options;
 }
 
@@ -119,12 +83,6 @@ bool autotunes(const JobSpec& job) {
     if (stage.flag("autotune", false)) return true;
   }
   return false;
-}
-
-std::int64_t share_bytes(const JobSpec& job) {
-  if (!job.data.share) return 0;
-  const auto bytes = parse_size(*job.data.share, 0);
-  return bytes ? *bytes : 0;
 }
 
 Result<JobInput> pipe(const JobSpec& job, Stage stage, int threads,
@@ -143,10 +101,12 @@ Result<JobData> open_data(const JobSpec& job, int threads) {
     const bool used = stage == Stage::train ||
                       (stage == Stage::evaluate && job.data.validation);
     if (!used) continue;
-    // Another seed: a random validation set must not repeat the training set.
-    data.openers[i] = [spec = i == 0 ? job.data.source : *job.data.validation,
-                       seed = job.train.seed + static_cast<std::int64_t>(i)] {
-      return open_source(spec, seed);
+    auto options = pipeline_options(job, stage, threads);
+    // A random validation set must not repeat the training set.
+    options.seed += i;
+    data.openers[i] = [options, recipe = i == 0 ? job.data.source
+                                                : *job.data.validation] {
+      return data::open_source(recipe, options);
     };
     PLIMSOLL_ASSIGN(auto source, data.openers[i]());
     if (autotunes(job) && !data.resident) {
@@ -196,7 +156,12 @@ data::FeederOptions feeder_options(const JobSpec& job, const JobInput& input,
   bool maps = false;
   for (const data::Recipe& part : job.data.pipeline) {
     maps = maps || data::is_map(part);
-    if (part.name == "batch") options.remainder = part.flag("remainder", true);
+    if (data::makes_batches(part)) {
+      // A partial batch of a stream that nobody has counted is of a size that
+      // no program is planned for.
+      options.remainder = part.flag("remainder", true) &&
+                          input.examples() != data::kUnknownCount;
+    }
     if (part.name != "prefetch") continue;
     const std::int64_t batches = prefetched(part);
     // Copying rows takes one reader; maps are work for all threads.

@@ -67,7 +67,6 @@ struct JobData {
 // shuffles. `threads` may work on it.
 Result<JobInput> pipe(const JobSpec& job, Stage stage, int threads,
                       data::Source source);
-data::Source source_over(std::shared_ptr<const data::Indexed> set);
 
 Result<JobData> open_data(const JobSpec& job, int threads);
 
@@ -77,8 +76,6 @@ std::int64_t prefetched(const data::Recipe& stage);
 data::PipelineOptions pipeline_options(const JobSpec& job, Stage stage,
                                        int threads);
 bool autotunes(const JobSpec& job);
-// Bytes that the job grants to its pipeline; 0: no limit of its own.
-std::int64_t share_bytes(const JobSpec& job);
 
 // How batches are fed, by the job's pipeline.
 data::FeederOptions feeder_options(const JobSpec& job, const JobInput& input,

@@ -31,29 +31,14 @@ struct ModelSpec {
   std::vector<LayerSpec> layers;
 };
 
-enum class LabelKind { binary, uniform, classes };
-
-struct SourceSpec {
-  std::string type;  // random, npy, or one of data::source_defs()
-  // random
-  std::int64_t examples = 0;
-  std::vector<std::int64_t> features;
-  LabelKind label_kind = LabelKind::binary;
-  std::vector<std::int64_t> label_shape;  // uniform
-  std::int64_t label_classes = 0;         // classes
-  // npy
-  std::string features_path;
-  std::string labels_path;
-  data::Recipe recipe;  // any other
-  std::string where;    // "mlp.toml:9: data.source", for errors
-};
-
 struct DataSpec {
-  SourceSpec source;
-  std::optional<SourceSpec> validation;  // evaluated after each epoch
-  std::string residency = "stream";      // or "memory"
-  std::optional<std::string> share;      // of memory, of the whole pipeline
-  std::vector<data::Recipe> pipeline;    // of data::stage_defs()
+  data::Recipe source;                     // of data::source_defs()
+  std::optional<data::Recipe> validation;  // evaluated after each epoch
+  std::string residency = "stream";        // or "memory"
+  std::int64_t share_bytes = 0;            // of the pipeline; 0: no own limit
+  // Elements in the same order every time, whichever is ready first.
+  bool ordered = true;
+  std::vector<data::Recipe> pipeline;  // of data::stage_defs()
 };
 
 struct OptimizerSpec {

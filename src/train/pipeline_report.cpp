@@ -54,7 +54,7 @@ void fill_report(const data::FeederLayout& layout, const data::Input& input,
   report.slots = layout.slots;
   report.staging_bytes = layout.slots * layout.slot_bytes;
   report.pipeline_bytes = layout.total_bytes - report.staging_bytes;
-  report.share_bytes = share_bytes(job);
+  report.share_bytes = job.data.share_bytes;
   // A stream's maps run on the workers, a set's on its readers.
   const int threads = input.stream ? cores : std::max(report.readers, 1);
   report.batch_seconds = report.cost.seconds() *

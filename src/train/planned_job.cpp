@@ -125,7 +125,7 @@ class JobPlanner {
     PLIMSOLL_ASSIGN(auto held, data::resident_stand_in(source));
     PLIMSOLL_ASSIGN(const JobInput piped,
                     pipe(job_, stage, machine_.profile().threads,
-                         source_over(std::move(held))));
+                         data::source_over(std::move(held))));
     PLIMSOLL_ASSIGN(feed.layout,
                     data::feeder_layout(piped.input, feed.options));
     return {};
@@ -135,7 +135,7 @@ class JobPlanner {
   // but never more than its share of memory holds.
   Status divide_share(Stage stage, Feed& feed) {
     const data::Input& input = data_.input(stage).input;
-    const std::int64_t share = share_bytes(job_);
+    const std::int64_t share = job_.data.share_bytes;
     const auto& cost = data_.costs[static_cast<std::size_t>(stage)];
     if (cost && feed.options.readers > 0) {
       const int full = planned_.programs_of(stage).full;
@@ -214,7 +214,7 @@ class JobPlanner {
       planned_.input_seconds = 0;
     } else {
       planned_.input_seconds =
-          bytes / (job_.data.source.type == "random" && !data_.resident
+          bytes / (job_.data.source.name == "random" && !data_.resident
                        ? kRandomBytesPerSecond
                        : kReadBytesPerSecond);
     }

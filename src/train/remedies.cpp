@@ -185,7 +185,7 @@ std::vector<Remedy> advice_on_data(const JobSpec& job, const JobData& data) {
   std::vector<Remedy> advice;
   const JobInput& input = data.input(Stage::train);
   const data::FieldSpec& features = input.features_field();
-  if (job.data.source.type != "npy" || features.dtype != DType::f64 ||
+  if (job.data.source.name != "npy" || features.dtype != DType::f64 ||
       job.train.precision == DType::f64) {
     return advice;
   }
@@ -197,7 +197,7 @@ std::vector<Remedy> advice_on_data(const JobSpec& job, const JobData& data) {
   advice.push_back(
       {fmt::format("store {} as float32: as f64 it costs {} of reading an "
                    "epoch instead of {}, and {} of memory to {}",
-                   job.data.source.features_path, format_bytes(bytes),
+                   job.data.source.text("features", ""), format_bytes(bytes),
                    format_bytes(bytes / 2), format_bytes(saved),
                    data.resident ? "hold it" : "cast it slice by slice"),
        "", saved, 0, 1.0});

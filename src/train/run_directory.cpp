@@ -118,13 +118,13 @@ Status send_scalars(const FitRecord& record, const Progress& progress,
 namespace {
 
 // By purpose: what the ledger holds, and as runtime what no pool explains.
-Json accounts_of(const FitRecord& record, const MeasuredPools& pools) {
+Json accounts_of(const FitRecord& record, const Measured& measured) {
   plan::Accounts accounts{};
-  for (const Holding& holding : pools.ledger) {
+  for (const Holding& holding : measured.ledger) {
     accounts[static_cast<std::size_t>(holding.purpose)] += holding.bytes;
   }
   accounts[static_cast<std::size_t>(Purpose::runtime)] =
-      record.rss_peak_bytes - pools.mapped_bytes;
+      record.rss_peak_bytes - measured.mapped_bytes;
   Json json = Json::object();
   for (std::size_t i = 0; i < accounts.size(); ++i) {
     json[std::string(name_of(static_cast<Purpose>(i)))] = accounts[i];
@@ -139,8 +139,7 @@ std::string summary_path(const std::string& run_dir) {
 }
 
 std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
-                         const MeasuredPools& pools,
-                         const std::string& failure) {
+                         const Measured& measured, const std::string& failure) {
   Json metrics = Json::object();
   for (const auto& [name, values] : record.history.metrics) {
     metrics[name] = numbers(values);
@@ -162,12 +161,12 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
         {"arena_height", planned_height}}},
       {"measured",
        {{"host_rss_peak", record.rss_peak_bytes},
-        {"host_ledger_peak", pools.mapped_bytes},
+        {"host_ledger_peak", measured.mapped_bytes},
         {"device_peak", nullptr},
         {"device_ledger_peak", nullptr},
         {"device_method", nullptr},
-        {"arena_height", pools.arena_height_bytes},
-        {"accounts", accounts_of(record, pools)},
+        {"arena_height", measured.arena_height_bytes},
+        {"accounts", accounts_of(record, measured)},
         {"rss_by_epoch", record.history.anonymous_bytes_by_epoch},
         {"allocations_after_first_step", record.charges_after_first_step}}},
       {"stopped", record.stopped},
@@ -176,6 +175,9 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
       {"examples_per_second", rate},
       {"loss_by_epoch", numbers(record.history.loss_by_epoch)},
       {"metrics", metrics}};
+  if (measured.skipped_elements) {
+    summary["skipped_elements"] = *measured.skipped_elements;
+  }
   if (!failure.empty()) summary["failed"] = failure;
   return text_of(summary, 2);
 }

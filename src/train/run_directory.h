@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "train/fit.h"
@@ -36,16 +37,18 @@ Status send_scalars(const FitRecord& record, const Progress& progress,
 std::string summary_path(const std::string& run_dir);
 
 // What was counted while the job ran.
-struct MeasuredPools {
+struct Measured {
   std::int64_t mapped_bytes = 0;        // at the system's own call, the most
   std::int64_t arena_height_bytes = 0;  // of the ranges launches were given
   std::vector<Holding> ledger;          // who held what at the end
+  // Left out because of errors, by jobs that ask for it.
+  std::optional<std::int64_t> skipped_elements;
 };
 
 // The contract's summary: forecast against measured. `failure`: why training
 // ended early; empty when it did not.
 std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
-                         const MeasuredPools& pools,
+                         const Measured& measured,
                          const std::string& failure = "");
 
 }  // namespace plimsoll::train

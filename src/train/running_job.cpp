@@ -39,7 +39,7 @@ Status RunningJob::load_resident(JobData& data) {
                                             machine_.ledger()));
     PLIMSOLL_ASSIGN(data.inputs[i], pipe(job_, static_cast<Stage>(i),
                                          machine_.profile().threads,
-                                         source_over(data.sources[i])));
+                                         data::source_over(data.sources[i])));
   }
   return {};
 }

@@ -140,24 +140,25 @@ struct Sequential::Impl {
     for (const auto& [stage, set] : sets) {
       if (!set) continue;
       const auto i = static_cast<std::size_t>(stage);
-      data::Source source = value_or_throw(train::open_dataset(
-          *set, options.seed + (stage == Stage::train ? 0 : 1)));
-      prepared->data.sources[i] = source.set;
-      prepared->data.openers[i] = [recipe = *set, seed = options.seed] {
-        return train::open_dataset(recipe, seed);
-      };
-      if (set->tuned && !set->in_memory) {
-        prepared->data.costs[i] = value_or_throw(data::measure_pipeline(
-            prepared->data.openers[i], train::pipeline_of(*set),
-            train::pipeline_options(job, stage,
-                                    place.machine.profile().threads)));
-      }
+      train::DataSpec stated;
+      throw_if_error(train::state_data(*set, stated));
       if (first) {
         job.train.batch = set->batch_size;
-        job.data.pipeline = train::pipeline_of(*set);
-        throw_if_error(train::check_recipes(job.data.pipeline));
-        if (!set->memory_share.empty()) job.data.share = set->memory_share;
+        job.data = stated;
         prepared->data.resident = set->in_memory;
+      }
+      auto how =
+          train::pipeline_options(job, stage, place.machine.profile().threads);
+      // A random validation set must not repeat the training set.
+      how.seed += stage == Stage::train ? 0 : 1;
+      prepared->data.openers[i] = [how, recipe = stated.source] {
+        return data::open_source(recipe, how);
+      };
+      data::Source source = value_or_throw(prepared->data.openers[i]());
+      prepared->data.sources[i] = source.set;
+      if (set->tuned && !set->in_memory) {
+        prepared->data.costs[i] = value_or_throw(data::measure_pipeline(
+            prepared->data.openers[i], stated.pipeline, how));
       }
       prepared->data.inputs[i] = value_or_throw(train::pipe(
           job, stage, place.machine.profile().threads, std::move(source)));

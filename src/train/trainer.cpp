@@ -162,7 +162,7 @@ Result<std::vector<SweepRow>> sweep_job(const JobSpec& job,
                              "above and not end before it starts",
                              key, from, to)};
   }
-  if (key == "examples" && job.data.source.type != "random") {
+  if (key == "examples" && job.data.source.name != "random") {
     return Error{ErrorCode::bad_input,
                  "--sweep examples: the number of examples of files is fixed; "
                  "sweep over a random source"};
@@ -171,7 +171,11 @@ Result<std::vector<SweepRow>> sweep_job(const JobSpec& job,
   std::vector<SweepRow> rows;
   for (std::int64_t value = from;;) {
     JobSpec other = job;
-    (key == "batch" ? other.train.batch : other.data.source.examples) = value;
+    if (key == "batch") {
+      other.train.batch = value;
+    } else {
+      other.data.source.options["examples"] = value;
+    }
     PLIMSOLL_ASSIGN(const JobWeight weight, weigh(other, *place.machine));
     rows.push_back(
         {value, weight.host_peak_bytes,

@@ -95,11 +95,16 @@ std::int64_t TrainingRun::examples() const {
 
 std::string TrainingRun::summary(const FitRecord& record,
                                  const std::string& failure) const {
-  return summary_json(
-      planned_.plan, record,
-      {machine_.host().peak_mapped_bytes(), running_->recorded_height_bytes(),
-       machine_.ledger().snapshot()},
-      failure);
+  Measured measured{machine_.host().peak_mapped_bytes(),
+                    running_->recorded_height_bytes(),
+                    machine_.ledger().snapshot(),
+                    {}};
+  for (const auto& input : data_.inputs) {
+    if (!input || !input->input.policy || !input->input.policy->skip) continue;
+    measured.skipped_elements =
+        measured.skipped_elements.value_or(0) + input->input.policy->skipped;
+  }
+  return summary_json(planned_.plan, record, measured, failure);
 }
 
 std::string TrainingRun::note_on(const FitRecord& record,

@@ -101,23 +101,5 @@ TEST_P(FeederThreads, ReadsAheadOnlyAsFarAsTheRing) {
   EXPECT_EQ(set->reads, 3);
 }
 
-TEST(FeederReaders, MayBeFewerOrMoreAtAnyMoment) {
-  FedBy fed(shuffled(3000), threaded(3, 6, 4));
-  for (int epoch = 0; epoch < 4; ++epoch) {
-    ASSERT_TRUE(fed.feeder->start({epoch, 0, {}}));
-    std::int64_t examples = 0;
-    for (int i = 0;; ++i) {
-      if (i % 7 == 0) fed.feeder->set_active_readers(1 + (i / 7) % 4);
-      const auto batch = fed.feeder->next();
-      ASSERT_TRUE(batch);
-      if (batch->examples == 0) break;
-      examples += batch->examples;
-      fed.feeder->release(batch->slot);
-    }
-    EXPECT_EQ(examples, 3000);
-  }
-  EXPECT_EQ(fed.feeder->times().batches, 4000);
-}
-
 }  // namespace
 }  // namespace plimsoll::data

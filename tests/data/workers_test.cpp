@@ -69,42 +69,6 @@ TEST(Workers, SleepersWakeUp) {
   EXPECT_EQ(counter.lanes & 4, 0u) << "the caller was not needed";
 }
 
-TEST(Workers, OnlyActiveOnesTakeTasks) {
-  Counter counter;
-  auto workers = *Workers::create(4);
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // all asleep
-  workers->set_active(1);
-  counter.takes = std::chrono::microseconds(100);
-  for (int i = 0; i < 40; ++i) workers->submit({&Counter::run, &counter, 1});
-  wait_for(counter, 40);
-  // One that had begun to look for work may still have taken some.
-  counter.lanes = 0;
-  for (int i = 0; i < 40; ++i) workers->submit({&Counter::run, &counter, 1});
-  wait_for(counter, 80);
-  EXPECT_EQ(counter.lanes, 1u);
-
-  workers->set_active(0);
-  workers->submit({&Counter::run, &counter, 1});
-  EXPECT_EQ(counter.ran, 81) << "nobody else would have run it";
-
-  workers->set_active(4);
-  counter.lanes = 0;
-  counter.takes = std::chrono::milliseconds(2);
-  for (int i = 0; i < 40; ++i) workers->submit({&Counter::run, &counter, 1});
-  wait_for(counter, 121);
-  EXPECT_EQ(counter.lanes, 0xfu);
-}
-
-TEST(Workers, CountTheirTime) {
-  Counter counter;
-  auto workers = *Workers::create(1);
-  counter.takes = std::chrono::milliseconds(2);
-  for (int i = 0; i < 5; ++i) workers->submit({&Counter::run, &counter, 1});
-  workers->stop();
-  EXPECT_GE(workers->busy_ns(0), 10'000'000);
-  EXPECT_LT(workers->busy_ns(0), 10'000'000'000);
-}
-
 TEST(Workers, TasksAreTakenBack) {
   Counter slow;
   slow.takes = std::chrono::milliseconds(50);
@@ -124,7 +88,6 @@ TEST(Workers, LeaveNoThread) {
   const int before = pipeline_threads();
   for (int i = 0; i < 20; ++i) {
     auto workers = *Workers::create(3);
-    if (i % 2 == 0) workers->set_active(i % 3);
     EXPECT_EQ(pipeline_threads(), before + 3);
   }
   EXPECT_EQ(pipeline_threads(), before);

@@ -206,6 +206,19 @@ class Streams(JobTest):
                     '{stage="prefetch"}]')
         trained = self.train(path, "--set", skipping, watched=False)
         self.assertEqual(trained.summary["steps"], 1023 // 32)
+        self.assertEqual(trained.summary["skipped_elements"], 1)
+
+    def test_joined_sources_train(self):
+        """Two CSV files after one another: as many steps as in one."""
+        path = self.csv_job(640)
+        inner = ('{type="csv", files="d.csv", label="y", '
+                 'label_type="f32"%s}')
+        ran = self.train(
+            path, "--set", 'data.source={type="concatenate", sources=['
+            + inner % "" + ", "
+            + inner % ', stages=[{stage="take", count=320}]' + "]}",
+            watched=False)
+        self.assertEqual(ran.summary["steps"], 960 // 32)
 
     def test_fewer_rows_than_a_batch_are_an_error(self):
         ran = self.plimsoll("train", self.csv_job(20), "--quiet", "--run-dir",

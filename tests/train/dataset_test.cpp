@@ -221,6 +221,119 @@ TEST_F(Datasets, UnknownNamesAreRefused) {
   EXPECT_THROW(data::from("csv", {}).iterate(session_), Exception);
 }
 
+TEST_F(Datasets, AreJoined) {
+  const data::Dataset first = arrays().take(100);
+  const data::Dataset second =
+      arrays().skip(900).filter([](const float* x) { return x[0] < 950; });
+  std::vector<float> in_a_row(150);
+  std::iota(in_a_row.begin(), in_a_row.begin() + 100, 0.0F);
+  std::iota(in_a_row.begin() + 100, in_a_row.end(), 900.0F);
+  auto both = data::concatenate({first, second}).batch(7).iterate(session_);
+  EXPECT_EQ(rest(both), in_a_row);
+
+  auto turns =
+      data::interleave({first, second}, 2, 3).batch(7).iterate(session_);
+  const std::vector<float> mixed = rest(turns);
+  EXPECT_EQ(std::vector<float>(mixed.begin(), mixed.begin() + 9),
+            (std::vector<float>{0, 1, 2, 900, 901, 902, 3, 4, 5}));
+  EXPECT_EQ(mixed.size(), 150u);
+
+  // Features of the first, labels of the second.
+  auto beside = data::zip({first, arrays().skip(500)})
+                    .stage("rename", {{"field", "labels"}, {"to", "old"}})
+                    .stage("rename", {{"field", "labels_2"}, {"to", "labels"}})
+                    .batch(64)
+                    .iterate(session_);
+  const data::ExampleBatch batch = beside.next();
+  ASSERT_EQ(batch.examples, 64);
+  EXPECT_EQ(batch.features[2 * 63], 63);
+  EXPECT_EQ(batch.labels[63], 563);
+}
+
+TEST_F(Datasets, AFunctionGivesExamples) {
+  const auto count_to = [](std::int64_t end) {
+    return [end](std::int64_t index, float* features, float* labels) {
+      if (index == end) return false;
+      features[0] = features[1] = labels[0] = static_cast<float>(index);
+      return true;
+    };
+  };
+  const data::Dataset set =
+      data::from_generator({2}, {}, count_to(100)).batch(8);
+  auto iterator = set.iterate(session_);
+  for (int i = 0; i < 5; ++i) iterator.next();
+  const std::string position = iterator.position();
+  const std::vector<float> left = rest(iterator);
+  EXPECT_EQ(left.front(), 40);
+  EXPECT_EQ(left.size(), 60u);
+  auto again = set.iterate(session_);
+  again.restore(position);
+  EXPECT_EQ(rest(again), left);
+}
+
+TEST_F(Datasets, LinesArePaddedToOneShape) {
+  TemporaryFolder folder;
+  std::ofstream(folder.file("x.txt")) << "ab\n\nabc\n";
+  std::ofstream(folder.file("y.txt")) << "1\n0\n1\n";
+  const auto lines = [&](const char* name) {
+    return data::from("lines", {{"files", folder.file(name)}});
+  };
+  auto iterator =
+      data::zip({lines("x.txt"),
+                 lines("y.txt").stage("parse_number", {{"to", "f32"}})})
+          .padded_batch(3, {4}, 32)
+          .iterate(session_);
+  const data::ExampleBatch batch = iterator.next();
+  ASSERT_EQ(batch.examples, 3);
+  EXPECT_EQ(std::vector<float>(batch.features, batch.features + 12),
+            (std::vector<float>{'a', 'b', ' ', ' ', ' ', ' ', ' ', ' ', 'a',
+                                'b', 'c', ' '}));
+  EXPECT_EQ(batch.labels[0], 1);
+  EXPECT_EQ(batch.labels[1], 0);
+}
+
+TEST_F(Datasets, UnorderedElementsAreAllThere) {
+  auto iterator = arrays()
+                      .filter([](const float*) { return true; })
+                      .map({2},
+                           [](const float* in, float* out) {
+                             out[0] = in[0];
+                             out[1] = in[1];
+                           })
+                      .unordered()
+                      .batch(8)
+                      .iterate(session_);
+  std::vector<float> labels = rest(iterator);
+  std::sort(labels.begin(), labels.end());
+  EXPECT_EQ(labels, y_);
+}
+
+TEST_F(Datasets, OptionsAreCheckedAsInJobFiles) {
+  const std::pair<data::Dataset, const char*> cases[] = {
+      {arrays().share("nonsense"),
+       "share: size \"nonsense\" does not start with a number"},
+      {arrays().take(0),
+       "take: `count`: must be an integer from 1 to 1000000000000000000, not "
+       "0"},
+      {arrays().stage("take", {{"count", 2.5}}),
+       "take: `count`: must be an integer from 1 to 1000000000000000000, not "
+       "a number"},
+      {arrays().stage("shuffle", {{"mode", "exactly"}}),
+       "shuffle: `mode`: there is no `exactly`; there are `auto`, `exact`, "
+       "`blocks`, `window`"},
+      {data::zip({}), "zip: needs the sources that it joins"},
+  };
+  for (const auto& [set, wrong] : cases) {
+    try {
+      set.iterate(session_);
+      ADD_FAILURE() << wrong;
+    } catch (const std::exception& thrown) {
+      EXPECT_NE(std::string(thrown.what()).find(wrong), std::string::npos)
+          << thrown.what();
+    }
+  }
+}
+
 TEST_F(Datasets, AModelTrainsOnAPipeline) {
   Sequential model{Dense(1)};
   model.compile(session_, {.optimizer = Adam{}, .loss = mean_squared_error});

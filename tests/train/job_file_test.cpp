@@ -70,9 +70,9 @@ TEST(JobFile, ReadsEveryKey) {
   EXPECT_EQ(job->model.layers[1].where, "some/job.toml:5: model.layers[1]");
   EXPECT_EQ(job->model.layers[2].rate, 0.5);
   EXPECT_EQ(job->model.layers[4].activation, "sigmoid");
-  EXPECT_EQ(job->data.source.examples, 100);
+  EXPECT_EQ(job->data.source.integer("examples", 0), 100);
   EXPECT_EQ(job->data.source.where, "some/job.toml:17: data.source");
-  EXPECT_EQ(job->data.source.label_kind, LabelKind::binary);
+  EXPECT_EQ(job->data.source.text("labels", ""), "binary");
   ASSERT_EQ(job->data.pipeline.size(), 3u);
   EXPECT_EQ(job->data.pipeline[2].name, "prefetch");
   EXPECT_EQ(job->data.pipeline[2].integer("batches", 1), 3);
@@ -313,10 +313,88 @@ validation = { type = "npy", features = "v/x.npy", labels = "v/y.npy" }
   EXPECT_EQ(job->train.optimizer.learning_rate, 0.01);
   EXPECT_EQ(job->model.layers[0].kernel_initializer, "glorot_uniform");
   EXPECT_EQ(job->data.pipeline.size(), 3u);
-  EXPECT_EQ(job->data.source.features_path, "jobs/x.npy");
-  EXPECT_EQ(job->data.source.labels_path, "/abs/y.npy");
+  EXPECT_EQ(job->data.source.text("features", ""), "jobs/x.npy");
+  EXPECT_EQ(job->data.source.text("labels", ""), "/abs/y.npy");
   ASSERT_TRUE(job->data.validation);
-  EXPECT_EQ(job->data.validation->features_path, "jobs/v/x.npy");
+  EXPECT_EQ(job->data.validation->text("features", ""), "jobs/v/x.npy");
+}
+
+// [data] with this source and pipeline, in a job that is otherwise right.
+std::string with_data(const std::string& source, const std::string& pipeline) {
+  return "model = { input = [2], layers = [{ type = \"dense\", units = 1 }] }\n"
+         "train = { loss = \"mean_squared_error\" }\n[data]\nsource = " +
+         source + "\npipeline = " + pipeline + "\n";
+}
+
+TEST(JobFile, SourcesAreJoined) {
+  const auto job =
+      parse_job(with_data(R"({ type = "interleave", cycle = 2, sources = [
+        { type = "npy", features = "x.npy", labels = "y.npy" },
+        { type = "zip", sources = [
+          { type = "lines", files = "a-*.txt" },
+          { type = "range", end = 5, stages = [{ stage = "take", count = 3 }] }
+          ] }] })",
+                          R"([{ stage = "padded_batch", shape = [2] }])"),
+                "jobs/a.toml", {});
+  ASSERT_TRUE(job) << job.error().message;
+  const data::Recipe& source = job->data.source;
+  EXPECT_EQ(source.integer("cycle", 0), 2);
+  ASSERT_EQ(source.inputs.size(), 2u);
+  EXPECT_EQ(source.inputs[0].text("features", ""), "jobs/x.npy");
+  ASSERT_EQ(source.inputs[1].inputs.size(), 2u);
+  EXPECT_EQ(source.inputs[1].inputs[0].texts("files"),
+            std::vector<std::string>{"jobs/a-*.txt"});
+  ASSERT_EQ(source.inputs[1].inputs[1].stages.size(), 1u);
+  EXPECT_EQ(source.inputs[1].inputs[1].stages[0].name, "take");
+}
+
+TEST(JobFile, OptionsOfSourcesAndStagesAreChecked) {
+  const std::string npy =
+      R"({ type = "npy", features = "x.npy", labels = "y.npy" })";
+  const std::string batch = R"([{ stage = "batch" }])";
+  const std::tuple<std::string, std::string, std::string> cases[] = {
+      {R"({ type = "npy", features = 3, labels = "y.npy" })", batch,
+       "job.toml:4: data.source.features: must be a string, not an integer"},
+      {R"({ type = "npy", features = "", labels = "y.npy" })", batch,
+       "job.toml:4: data.source.features: must not be empty"},
+      {R"({ type = "npy", features = "x", labels = "y", page_cache = "kep" })",
+       batch,
+       "job.toml:4: data.source.page_cache: there is no `kep`; there are "
+       "`auto`, `keep`, `drop`"},
+      {R"({ type = "csv", files = [], label = "y" })", batch,
+       "job.toml:4: data.source.files: must not be empty"},
+      {R"({ type = "csv", files = [1, "a"], label = "y" })", batch,
+       "job.toml:4: data.source.files: cannot be an array"},
+      {R"({ type = "csv", files = "a", label = "y", most_bytes = "4" })", batch,
+       "job.toml:4: data.source.most_bytes: size \"4\" has no unit: write a "
+       "number and a unit (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB) as in "
+       "\"128MiB\", or a percentage of the memory as in \"40%\""},
+      {R"({ type = "zip" })", batch,
+       "job.toml:4: data.source.sources: missing: a zip source needs "
+       "`sources`, an array of two or more"},
+      {R"({ type = "zip", sources = [3, 4] })", batch,
+       "job.toml:4: data.source.sources[0]: must be a table such as { type = "
+       "\"npy\", ... }, not an integer"},
+      {"{ type = \"zip\", sources = [" + npy + "] }", batch,
+       "job.toml:4: data.source.sources: must hold two or more, not 1"},
+      {npy, R"([{ stage = "take", count = 0 }, { stage = "batch" }])",
+       "job.toml:5: data.pipeline[0].count: must be an integer from 1 to "
+       "1000000000000000000, not 0"},
+      {npy, R"([{ stage = "take", count = "all" }, { stage = "batch" }])",
+       "job.toml:5: data.pipeline[0].count: must be an integer from 1 to "
+       "1000000000000000000, not a string"},
+      {npy,
+       R"([{ stage = "random_flip", probability = 1.5 }, { stage = "batch" }])",
+       "job.toml:5: data.pipeline[0].probability: must be a number from 0 to "
+       "1, not 1.5"},
+      {npy, R"([{ stage = "batch" }, { stage = "padded_batch", shape = [2] }])",
+       "job.toml:5: data.pipeline[1]: a second `padded_batch`"},
+      {npy, R"([{ stage = "take", count = 1 }])",
+       "job.toml:5: data.pipeline: has no { stage = \"batch\" }"},
+  };
+  for (const auto& [source, pipeline, error] : cases) {
+    EXPECT_EQ(error_of(with_data(source, pipeline)), error);
+  }
 }
 
 TEST(JobFile, OverridesAreAppliedBeforeReading) {
@@ -339,7 +417,7 @@ TEST(JobFile, OverridesAreAppliedBeforeReading) {
   EXPECT_EQ(job->train.loss, "mean_squared_error");
   EXPECT_EQ(job->train.optimizer.type, "sgd");
   EXPECT_EQ(job->train.optimizer.momentum, 0.9);
-  EXPECT_EQ(job->data.validation->labels_path, "y.npy");
+  EXPECT_EQ(job->data.validation->text("labels", ""), "y.npy");
 }
 
 TEST(JobFile, BadOverridesAreQuoted) {
@@ -408,7 +486,7 @@ TEST(JobFile, ExamplesAreValid) {
     const auto job =
         read_job_file(std::string(PLIMSOLL_EXAMPLES) + "/jobs/" + name, {});
     ASSERT_TRUE(job) << job.error().message;
-    EXPECT_EQ(job->data.source.examples, 1000000);
+    EXPECT_EQ(job->data.source.integer("examples", 0), 1000000);
     EXPECT_EQ(job->train.batch, 32);
   }
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "data/spin_wait.h"
 #include "data/streams/element_slots.h"
 #include "data/streams/error_skipping.h"
 #include "data/streams/map_chain.h"

@@ -99,6 +99,7 @@ Result<std::unique_ptr<Stream>> zip_stream(
   for (const auto& input : inputs) {
     spec.insert(spec.end(), input->spec().begin(), input->spec().end());
   }
+  tell_names_apart(spec);
   PLIMSOLL_RETURN_IF_ERROR(check_spec("zip", spec));
   return std::unique_ptr<Stream>(
       std::make_unique<ZipStream>(std::move(inputs), std::move(spec)));

@@ -17,6 +17,7 @@ Result<std::unique_ptr<ZippedView>> ZippedView::create(
   view->spec_ = view->left_->spec();
   const ElementSpec& other = view->right_->spec();
   view->spec_.insert(view->spec_.end(), other.begin(), other.end());
+  tell_names_apart(view->spec_);
   PLIMSOLL_RETURN_IF_ERROR(check_spec("zip", view->spec_));
   return view;
 }

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "data/pipeline.h"
+#include "data/recipe.h"
 #include "train/job_file/job_file_sections.h"
 
 namespace plimsoll::train {
@@ -26,19 +26,21 @@ const JobValue& value_at(const JobValue& root,
 }
 
 // Why labels of this source cannot go with the loss and the output, or empty.
-std::string label_mismatch(const SourceSpec& source, const std::string& loss,
+std::string label_mismatch(const data::Recipe& source, const std::string& loss,
                            const Extents& output) {
   const bool sparse = loss == "sparse_categorical_crossentropy";
-  if (source.label_kind == LabelKind::classes) {
+  const std::string labels = source.text("labels", "");
+  if (labels == "classes") {
     if (!sparse) {
       return fmt::format(
           "class numbers do not fit the loss {}: use "
           "sparse_categorical_crossentropy",
           loss);
     }
-    if (output.back() != source.label_classes) {
-      return fmt::format("{} classes do not fit the model's output {}",
-                         source.label_classes, text_of(output));
+    const std::int64_t classes = source.integer("label_count", 0);
+    if (output.back() != classes) {
+      return fmt::format("{} classes do not fit the model's output {}", classes,
+                         text_of(output));
     }
     return {};
   }
@@ -47,21 +49,22 @@ std::string label_mismatch(const SourceSpec& source, const std::string& loss,
            "\"classes\", count = ... }";
   }
   const Extents shape =
-      source.label_kind == LabelKind::binary ? Extents{1} : source.label_shape;
+      labels == "binary" ? Extents{1} : source.integers("label_shape");
   if (shape == output) return {};
   return fmt::format("labels of shape {} do not fit the model's output {}",
                      text_of(shape), text_of(output));
 }
 
 void check_source(const JobValue& root, const JobSpec& job,
-                  const SourceSpec& source, const char* key,
+                  const data::Recipe& source, const char* key,
                   JobErrors& errors) {
-  if (source.type != "random") return;  // files are looked at when opened
-  if (source.features != job.model.input) {
+  if (source.name != "random") return;  // files are looked at when opened
+  const Extents features = source.integers("features");
+  if (features != job.model.input) {
     errors.add(value_at(root, {"data", key, "features"}),
                fmt::format("data.{}.features", key),
-               fmt::format("{} does not fit model.input {}",
-                           text_of(source.features), text_of(job.model.input)));
+               fmt::format("{} does not fit model.input {}", text_of(features),
+                           text_of(job.model.input)));
   }
   const std::string why =
       label_mismatch(source, job.train.loss, output_shape(job.model));

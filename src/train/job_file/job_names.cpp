@@ -54,19 +54,14 @@ std::vector<string_view> names_of(std::span<const data::RecipeDef> defs) {
   return names;
 }
 
-std::vector<string_view> all_sources() {
-  std::vector<string_view> names = names_of(data::source_defs());
-  names.insert(names.begin(), {"random", "npy"});
-  return names;
-}
-
 }  // namespace
 
 Names layer_types() { return kLayers; }
 Names activations() { return kActivations; }
 Names initializers() { return kInitializers; }
 Names source_types() {
-  static const std::vector<string_view> kSources = all_sources();
+  static const std::vector<string_view> kSources =
+      names_of(data::source_defs());
   return kSources;
 }
 Names label_types() { return kLabels; }

@@ -8,11 +8,9 @@
 
 namespace plimsoll::train {
 
-// `name_key` is the key that named it: "type" or "stage".
+// `other_keys` may stand in the table too: those that named it, and those that
+// the caller reads. Relative paths start at `folder`.
 data::Recipe read_recipe(TableReader& table, const data::RecipeDef& def,
-                         std::string_view name_key, const std::string& folder);
-
-// Relative paths start at `folder`.
-std::string resolve_path(const std::string& folder, const std::string& path);
+                         Names other_keys, const std::string& folder);
 
 }  // namespace plimsoll::train

@@ -277,7 +277,6 @@ TEST(MapStream, DroppedInMidEpochLeavesNothingBehind) {
       options.depth = 8;
       options.chunk_bytes = 1;
       options.ordered = i % 2 == 0;
-      if (i % 5 == 4) workers->set_active(i % 4);
       Placed mapped(map_stream(numbered(100), {std::make_shared<SlowMap>()},
                                *workers, options));
       ASSERT_TRUE(mapped->start(0));

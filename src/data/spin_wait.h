@@ -1,0 +1,16 @@
+// Waiting for another thread: awake for about as long as going to sleep and
+// being woken would cost (10 microseconds), then asleep.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace plimsoll::data {
+
+// Whether `value` came to differ from `is` while awake.
+bool spin_while(const std::atomic<std::uint32_t>& value, std::uint32_t is);
+
+// Returns once `value` differs from `is`; whoever changes it notifies.
+void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t is);
+
+}  // namespace plimsoll::data
