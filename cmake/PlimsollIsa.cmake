@@ -22,6 +22,7 @@ function(plimsoll_isa_sources target file)
       ${source} TARGET_DIRECTORY ${target}
       PROPERTIES COMPILE_OPTIONS
                  "-O3;-fno-math-errno;-fno-trapping-math;${flags_${level}}"
+                 SKIP_PRECOMPILE_HEADERS ON
                  OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()
 endfunction()

@@ -1,5 +1,6 @@
 include(GNUInstallDirs)
 include(GoogleTest)
+include(PlimsollQuicken)
 
 # plimsoll_library(name SOURCES ... DEPENDS ... [PRIVATE_DEPENDS ...]):
 # one folder of the house, one static target `plimsoll_<name>`, which the
@@ -21,6 +22,7 @@ function(plimsoll_library name)
     endif()
     target_link_libraries(plimsoll_${name} PRIVATE ${dependency})
   endforeach()
+  plimsoll_quicken(plimsoll_${name})
   set_property(GLOBAL APPEND PROPERTY PLIMSOLL_LIBRARIES plimsoll_${name})
 endfunction()
 
@@ -46,6 +48,7 @@ function(plimsoll_test name)
     add_dependencies(${name} ${arg_PROGRAMS})
   endif()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  plimsoll_quicken(${name} TEST)
   add_dependencies(plimsoll_tests ${name})
   # Found when ctest starts, with the sanitizers' options in its environment.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
