@@ -14,7 +14,8 @@ namespace {
 
 // Enough that calls do not count, little enough to stay in the cache.
 constexpr std::int64_t kReadBytes = kMiB;
-constexpr std::int64_t kDropBytes = kMiB;
+// The largest group of pages that the system keeps or drops as a whole.
+constexpr std::int64_t kDropBytes = 2 * kMiB;
 constexpr int kGzipOnly = 15 + 16;  // zlib's code: largest history, gzip
 constexpr std::size_t kAlignment = 16;
 

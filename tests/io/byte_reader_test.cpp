@@ -259,7 +259,8 @@ TEST_F(ByteReaderTest, AFileThatShrinksIsAnError) {
 
 TEST(ByteReaderCache, PagesBehindTheReaderAreDropped) {
   const CachedFile file;
-  constexpr std::int64_t kBytes = 8 * kMiB;
+  // Enough that the system reads far ahead, and so in its largest groups.
+  constexpr std::int64_t kBytes = 48 * kMiB;
   file.write(std::string(kBytes, 'x'));
   if (!file.can_drop()) GTEST_SKIP() << "this file system keeps its pages";
   ReaderMemory memory(100 * kKiB);
@@ -282,7 +283,7 @@ TEST(ByteReaderCache, PagesBehindTheReaderAreDropped) {
     ASSERT_TRUE(reader->seek(offset));
     ASSERT_TRUE(reader->fill(1));
   }
-  EXPECT_LT(file.cached_bytes(), 3 * kMiB / 2);
+  EXPECT_LT(file.cached_bytes(), 3 * kMiB);
 }
 
 }  // namespace
