@@ -12,6 +12,7 @@
 #include "data/reader_thread.h"
 #include "data/slot_filler.h"
 #include "data/slot_ring.h"
+#include "data/spin_wait.h"
 
 namespace plimsoll::data {
 namespace {
@@ -140,11 +141,11 @@ void BatchFeeder::Impl::read_epoch(int number) {
 void BatchFeeder::Impl::read_epochs(int number) {
   std::uint32_t seen = 0;
   for (;;) {
-    orders.wait(seen);
+    sleep_while(orders, seen);
     seen = orders.load();
     if (quit.load()) return;
     read_epoch(number);
-    if (busy.fetch_sub(1) == 1) busy.notify_all();
+    if (busy.fetch_sub(1) == 1) wake_all(busy);
   }
 }
 
@@ -152,7 +153,7 @@ void BatchFeeder::Impl::cancel_epoch() noexcept {
   if (!has_readers()) return;
   ring.cancel();
   for (std::uint32_t left = busy.load(); left != 0; left = busy.load()) {
-    busy.wait(left);
+    wait_while(busy, left);
   }
 }
 
@@ -200,7 +201,7 @@ Result<Batch> BatchFeeder::Impl::take() {
   ring.hold(taken);
   Batch batch{ring.slot_of(taken), &content.element, content.examples,
               now.first};
-  now.stream = content.stream;
+  if (input.stream) now.stream = content.stream;
   ++taken;
   return batch;
 }
@@ -267,7 +268,7 @@ Status BatchFeeder::start(const Position& position) {
   if (impl.has_readers()) {
     impl.busy.store(static_cast<std::uint32_t>(impl.readers.size()));
     impl.orders.fetch_add(1);
-    impl.orders.notify_all();
+    wake_all(impl.orders);
   }
   return {};
 }
@@ -314,7 +315,7 @@ void BatchFeeder::stop() noexcept {
   impl.cancel_epoch();
   impl.quit.store(true);
   impl.orders.fetch_add(1);
-  impl.orders.notify_all();
+  wake_all(impl.orders);
   for (ReaderThread& reader : impl.readers) reader.join();
   // Maps under way write to memory that may go when the feeder has gone.
   if (impl.input.workers) impl.input.workers->stop();

@@ -21,7 +21,7 @@ void SlotRing::reset() {
     slots_[i].turn.store(turn_of(i, kFree));
   }
   filled_.store(0);
-  released_.store(0);
+  released_ = 0;
   cancelled_.store(false);
 }
 
@@ -45,7 +45,7 @@ bool SlotRing::wait_until_free(std::uint64_t sequence) {
     asleep_.fetch_add(1);
     const bool stop = cancelled_.load();
     const bool free = turn.load() == free_turn;
-    if (!stop && !free) events_.wait(seen);
+    if (!stop && !free) sleep_while(events_, seen);
     asleep_.fetch_sub(1);
     if (stop) return false;
     if (free) return true;
@@ -56,10 +56,8 @@ void SlotRing::publish(std::uint64_t sequence, Filled how) {
   filled_.fetch_add(1, std::memory_order_relaxed);
   Slot& slot = at(sequence);
   slot.turn.store(turn_of(sequence, how == Filled::ready ? kReady : kFailed));
-  // The library's own count of sleepers is shared by many values, and readers
-  // sleep often: without a look of our own nearly every call would be one of
-  // the system.
-  if (consumer_asleep_.load()) slot.turn.notify_one();
+  // Waking is a system call, and some reader nearly always sleeps.
+  if (consumer_asleep_.load()) wake_one(slot.turn);
 }
 
 SlotRing::Filled SlotRing::wait_until_filled(std::uint64_t sequence) {
@@ -72,9 +70,9 @@ SlotRing::Filled SlotRing::wait_until_filled(std::uint64_t sequence) {
   if (!filled() && asleep_.load() != 0) wake_readers();
   while (!filled()) {
     if (!spin_while(slot.turn, turn)) {
-      // As above: said before the last look, which wait() takes.
+      // As above: said before the last look, which sleep_while() takes.
       consumer_asleep_.store(true);
-      slot.turn.wait(turn);
+      sleep_while(slot.turn, turn);
       consumer_asleep_.store(false, std::memory_order_relaxed);
     }
     turn = slot.turn.load(std::memory_order_acquire);
@@ -92,12 +90,13 @@ void SlotRing::release(int slot) noexcept {
   if ((held & 3) != kHeld) return;
   const auto next = static_cast<std::uint32_t>(slots_.size()) << 2;
   turn.store((held - kHeld) + next);
-  const std::uint32_t released =
-      released_.fetch_add(1, std::memory_order_relaxed) + 1;
+  ++released_;
+  if (asleep_.load() == 0) return;
   // Waking is a system call: sleeping readers get half a ring of work, or are
   // woken by the consumer when nothing is left.
-  const std::uint32_t full = filled_.load(std::memory_order_relaxed) - released;
-  if (full <= slots_.size() / 2 && asleep_.load() != 0) wake_readers();
+  const std::uint32_t full =
+      filled_.load(std::memory_order_relaxed) - released_;
+  if (full <= slots_.size() / 2) wake_readers();
 }
 
 void SlotRing::cancel() noexcept {
@@ -107,7 +106,7 @@ void SlotRing::cancel() noexcept {
 
 void SlotRing::wake_readers() noexcept {
   events_.fetch_add(1);
-  events_.notify_all();
+  wake_all(events_);
 }
 
 }  // namespace plimsoll::data

@@ -54,7 +54,7 @@ class SlotRing {
 
   std::vector<Slot> slots_;
   alignas(64) std::atomic<std::uint32_t> filled_{0};
-  alignas(64) std::atomic<std::uint32_t> released_{0};
+  alignas(64) std::uint32_t released_ = 0;            // the consumer's own
   alignas(64) std::atomic<std::uint32_t> asleep_{0};  // readers
   std::atomic<std::uint32_t> events_{0};
   std::atomic<bool> cancelled_{false};

@@ -10,7 +10,13 @@ namespace plimsoll::data {
 // Whether `value` came to differ from `is` while awake.
 bool spin_while(const std::atomic<std::uint32_t>& value, std::uint32_t is);
 
-// Returns once `value` differs from `is`; whoever changes it notifies.
+// Returns once `value` differs from `is`: asleep, or first awake.
+void sleep_while(const std::atomic<std::uint32_t>& value, std::uint32_t is);
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t is);
+
+// After a change of `value`, which must be sequentially consistent; costs
+// little where nobody sleeps.
+void wake_one(const std::atomic<std::uint32_t>& value) noexcept;
+void wake_all(const std::atomic<std::uint32_t>& value) noexcept;
 
 }  // namespace plimsoll::data

@@ -47,7 +47,7 @@ void Workers::submit(const Task& task) {
     return;
   }
   news_.fetch_add(1);
-  news_.notify_one();
+  wake_one(news_);
 }
 
 int Workers::forget(const void* owner) {
@@ -89,7 +89,7 @@ void Workers::work(const Thread& self) {
 void Workers::stop() {
   if (quit_.exchange(true)) return;
   news_.fetch_add(1);
-  news_.notify_all();
+  wake_all(news_);
   for (auto& thread : threads_) thread->thread.join();
 }
 

@@ -197,7 +197,7 @@ bool MapStream::run_chunk(Chunk& chunk, int lane) {
             [](const Failure& a, const Failure& b) { return a.item < b.item; });
   chunk.state.store(kDone, std::memory_order_release);
   finished_.fetch_add(1);
-  finished_.notify_all();
+  wake_all(finished_);
   return true;
 }
 
