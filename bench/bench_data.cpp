@@ -38,7 +38,7 @@ struct Settings {
   std::int64_t batch = 32;
   int readers = -1;  // -1: the case's own
   int slots = 0;     // 0: the case's own
-  int workers = 1;   // threads that parse
+  int workers = 1;   // threads that parse records, or read npy's next window
   std::int64_t rows = 1'000'000;
   std::int64_t images = 60'000;
   std::int64_t block_kib = 256;
@@ -89,6 +89,8 @@ Result<Input> npy_input(const Settings& settings, Arrays&) {
   how.window_bytes = settings.window_kib * kKiB;
   Input input;
   input.description = set->describe();
+  PLIMSOLL_ASSIGN(input.workers, Workers::create(settings.workers));
+  how.workers = input.workers.get();
   PLIMSOLL_ASSIGN(input.stream, BlockShuffle::create(std::move(set), how));
   return input;
 }
@@ -233,7 +235,8 @@ int main(int argc, char** argv) {
   app.add_option("--batch", settings.batch);
   app.add_option("--readers", settings.readers);
   app.add_option("--slots", settings.slots);
-  app.add_option("--workers", settings.workers, "threads that parse records");
+  app.add_option("--workers", settings.workers,
+                 "threads that parse records, or read npy's next window");
   app.add_option("--rows", settings.rows, "of memory");
   app.add_option("--images", settings.images, "of resize");
   app.add_option("--block-kib", settings.block_kib, "of npy's shuffle");

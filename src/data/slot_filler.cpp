@@ -101,8 +101,22 @@ Status SlotFiller::gather(std::span<const std::int64_t> numbers,
   return {};
 }
 
+Result<std::int64_t> SlotFiller::stack_from_stream(const Element& out) const {
+  const ElementSpec& spec = input_.spec();
+  std::array<std::byte*, kMostFields> rows{};
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    if (cast_of(i) != spec[i].dtype) return kUnknownCount;
+    rows[i] = writable(out.values[i]);
+  }
+  return without_exceptions(input_, [&] {
+    return input_.stream->next_rows(options_.batch, {rows.data(), spec.size()});
+  });
+}
+
 Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
   const ElementSpec& spec = input_.spec();
+  PLIMSOLL_ASSIGN(const std::int64_t stacked, stack_from_stream(out));
+  if (stacked != kUnknownCount) return stacked;
   Element element;
   for (std::int64_t count = 0; count < options_.batch; ++count) {
     PLIMSOLL_ASSIGN(const bool more, without_exceptions(input_, [&] {

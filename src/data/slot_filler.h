@@ -36,6 +36,8 @@ class SlotFiller {
   DType cast_of(std::size_t field) const;
   Status gather(std::span<const std::int64_t> numbers, std::int64_t done,
                 Element& out, std::byte* cast, const ReadContext& how) const;
+  // kUnknownCount: element by element only.
+  Result<std::int64_t> stack_from_stream(const Element& out) const;
 
   const Input& input_;
   const FeederOptions& options_;

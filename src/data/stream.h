@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -41,6 +43,14 @@ class Stream {
   // bad element where the format allows it, and gives the same error again
   // where it does not. Allocates nothing unless it fails.
   virtual Result<bool> next(Element& out) = 0;
+  // The same for elements that are only stacked: up to `most` of fixed shapes,
+  // field i of each one after another from `rows[i]` on. How many, less than
+  // `most` at the epoch's end alone; an error takes those before it along.
+  // kUnknownCount, always: there is no faster way than next().
+  virtual Result<std::int64_t> next_rows(std::int64_t /*most*/,
+                                         std::span<std::byte* const> /*rows*/) {
+    return kUnknownCount;
+  }
 
   // Pushes what restore() needs to go on behind the element that next() gave
   // last; it never holds elements.

@@ -8,6 +8,7 @@
 #include "data/feeder_fixture.h"
 #include "data/numbered_set.h"
 #include "data/sets/array_set.h"
+#include "data/streams/block_shuffle.h"
 #include "data/streams/indexed_stream.h"
 #include "data/streams/shuffle_window_stream.h"
 #include "data/views/order_views.h"
@@ -170,6 +171,47 @@ TEST_P(FeederModes, AStreamGoesOnFromASavedPosition) {
   // Without the stream's own numbers it counts again from the start.
   ASSERT_TRUE(fed.feeder->start({4, 24, {}}));
   EXPECT_EQ(drain(*fed.feeder, 8, 100, 24), rest);
+}
+
+TEST_P(FeederModes, AShuffleByBlocksIsStackedFromAnyPosition) {
+  std::vector<std::int32_t> whole;
+  for (const int threads : {0, 2}) {
+    Input input;
+    input.workers = *Workers::create(threads);
+    input.stream = *BlockShuffle::create(std::make_shared<NumberedSet>(1000),
+                                         {3, 160, 1600, input.workers.get()});
+    FedBy fed(std::move(input), options_of(32, 3, GetParam()));
+    ASSERT_TRUE(fed.feeder->start({4, 0, {}}));
+    const auto order = drain(*fed.feeder, 32, 1000);
+    if (whole.empty()) whole = order;
+    EXPECT_EQ(order, whole) << "threads change the order";
+    ASSERT_TRUE(fed.feeder->start({4, 0, {}}));
+    for (int i = 0; i < 5; ++i) {
+      const auto batch = fed.feeder->next();
+      ASSERT_TRUE(batch);
+      fed.feeder->release(batch->slot);
+    }
+    const Position position = fed.feeder->position();
+    ASSERT_TRUE(fed.feeder->start(position));
+    EXPECT_EQ(drain(*fed.feeder, 32, 1000, 160),
+              std::vector(whole.begin() + 160, whole.end()));
+  }
+}
+
+TEST_P(FeederModes, AShuffleByBlocksIsCastOneByOne) {
+  Input input;
+  input.stream =
+      *BlockShuffle::create(std::make_shared<NumberedSet>(100), {3, 160, 1600});
+  auto options = options_of(100, 1, GetParam());
+  options.as = {DType::f64, DType::i32};
+  FedBy fed(std::move(input), options);
+  ASSERT_TRUE(fed.feeder->start({}));
+  const auto batch = fed.feeder->next();
+  ASSERT_TRUE(batch);
+  ASSERT_EQ(batch->examples, 100);
+  const auto* x = static_cast<const double*>(batch->field(0));
+  const auto* y = static_cast<const std::int32_t*>(batch->field(1));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(x[3 * i + 1], 10.0 * y[i] + 1);
 }
 
 class FeederBorrows : public testing::Test {
