@@ -1,0 +1,235 @@
+// What feeding costs: steps over arrays through shuffle and prefetch, beside
+// the same steps over one batch that stays in memory. Both take turns in one
+// run, so that whatever else the machine does is shared; the best turn of
+// each counts.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "base/philox.h"
+#include "data/sets/array_set.h"
+#include "train/calibration.h"
+#include "train/fit.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct FedJob {
+  const char* name;
+  std::vector<std::int64_t> widths;
+  const char* hidden;
+  const char* last;
+  const char* loss;
+  std::int64_t examples;  // about 64 MiB of data
+};
+
+const FedJob kJobs[] = {
+    {"mlp1000",
+     {1000, 128, 1},
+     "relu",
+     "sigmoid",
+     "binary_crossentropy",
+     16384},
+    {"linear100", {100, 10}, "relu", "linear", "mean_squared_error", 163840}};
+
+struct Settings {
+  std::string name;  // of the job
+  int threads = 0;
+  std::int64_t batches = 4;  // prefetched
+  std::int64_t readers = 1;
+  bool shuffle = true;
+  std::int64_t steps = 500;  // of a turn
+  double seconds = 5;
+  bool json = false;
+};
+
+train::JobSpec spec_of(const FedJob& fed, const Settings& settings) {
+  train::JobSpec job;
+  job.model.input = {fed.widths.front()};
+  for (std::size_t i = 1; i < fed.widths.size(); ++i) {
+    train::LayerSpec layer;
+    layer.type = "dense";
+    layer.units = fed.widths[i];
+    layer.activation = i + 1 == fed.widths.size() ? fed.last : fed.hidden;
+    job.model.layers.push_back(layer);
+  }
+  job.train.loss = fed.loss;
+  data::Recipe shuffle;
+  shuffle.name = "shuffle";
+  if (settings.shuffle) job.data.pipeline.push_back(shuffle);
+  data::Recipe prefetch;
+  prefetch.name = "prefetch";
+  prefetch.options["batches"] = settings.batches;
+  prefetch.options["readers"] = settings.readers;
+  job.data.pipeline.push_back(prefetch);
+  return job;
+}
+
+std::vector<float> uniform(std::int64_t count, std::uint64_t key, bool whole) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float value = uniform_float(philox(key, 0, i)[0]);
+    values[i] = whole ? std::round(value) : value;
+  }
+  return values;
+}
+
+class FeedBench {
+ public:
+  FeedBench(const FedJob& fed, const Settings& settings)
+      : fed_(fed),
+        job_(spec_of(fed, settings)),
+        features_(uniform(fed.examples * fed.widths.front(), 1, false)),
+        labels_(uniform(fed.examples * fed.widths.back(), 2,
+                        std::string(fed.last) == "sigmoid")) {
+    machine_ = std::make_unique<train::Machine>(
+        *train::cpu_profile(settings.threads, ""));
+  }
+
+  Status open() {
+    PLIMSOLL_ASSIGN(
+        data_.sources[0],
+        data::ArraySet::create(
+            fed_.examples,
+            {{data::fixed_field("features", DType::f32, {fed_.widths.front()}),
+              features_.data()},
+             {data::fixed_field("labels", DType::f32, {fed_.widths.back()}),
+              labels_.data()}}));
+    data::Source source;
+    source.set = data_.sources[0];
+    source.description = "arrays";
+    PLIMSOLL_ASSIGN(data_.inputs[0], train::pipe(job_, train::Stage::train,
+                                                 machine_->profile().threads,
+                                                 std::move(source)));
+    PLIMSOLL_ASSIGN(planned_, train::plan_programs(job_, data_, *machine_));
+    PLIMSOLL_ASSIGN(running_,
+                    train::RunningJob::open(job_, planned_, data_, *machine_));
+    // A copy of its own: arrays that are read at random would not stay near.
+    const auto batch = static_cast<std::size_t>(job_.train.batch);
+    const auto width = static_cast<std::size_t>(fed_.widths.front());
+    const auto outputs = static_cast<std::size_t>(fed_.widths.back());
+    kept_features_.assign(features_.data(), features_.data() + batch * width);
+    kept_labels_.assign(labels_.data(), labels_.data() + batch * outputs);
+    kept_.values[0].data =
+        reinterpret_cast<const std::byte*>(kept_features_.data());
+    kept_.values[1].data =
+        reinterpret_cast<const std::byte*>(kept_labels_.data());
+    return running_->feeder(train::Stage::train)->start({});
+  }
+
+  // Seconds of a step through the pipeline, which goes on from where it was.
+  Result<double> time_fed(std::int64_t steps) {
+    data::BatchFeeder& feeder = *running_->feeder(train::Stage::train);
+    const auto start = Clock::now();
+    for (std::int64_t done = 0; done < steps;) {
+      PLIMSOLL_ASSIGN(const data::Batch batch, feeder.next());
+      if (batch.examples == 0) {
+        const std::int64_t epoch = feeder.position().epoch + 1;
+        PLIMSOLL_RETURN_IF_ERROR(feeder.start({epoch, 0, {}}));
+        continue;
+      }
+      PLIMSOLL_RETURN_IF_ERROR(running_->step(train::Stage::train, batch));
+      feeder.release(batch.slot);
+      ++done;
+    }
+    return seconds_since(start) / static_cast<double>(steps);
+  }
+
+  // Seconds of a step over the one batch.
+  Result<double> time_kept(std::int64_t steps) {
+    const data::Batch batch{-1, &kept_, job_.train.batch, 0};
+    const auto start = Clock::now();
+    for (std::int64_t done = 0; done < steps; ++done) {
+      PLIMSOLL_RETURN_IF_ERROR(running_->step(train::Stage::train, batch));
+    }
+    return seconds_since(start) / static_cast<double>(steps);
+  }
+
+  train::Machine& machine() { return *machine_; }
+
+ private:
+  static double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  const FedJob& fed_;
+  train::JobSpec job_;
+  std::vector<float> features_;
+  std::vector<float> labels_;
+  std::vector<float> kept_features_;
+  std::vector<float> kept_labels_;
+  data::Element kept_;
+  std::unique_ptr<train::Machine> machine_;
+  train::JobData data_;
+  train::PlannedJob planned_;
+  std::unique_ptr<train::RunningJob> running_;
+};
+
+Status run(const FedJob& fed, const Settings& settings) {
+  FeedBench bench(fed, settings);
+  PLIMSOLL_RETURN_IF_ERROR(bench.open());
+  double through = 1e9;
+  double kept = 1e9;
+  Status status;
+  bench.machine().threads().enter([&] {
+    const auto start = Clock::now();
+    while (Clock::now() - start <
+           std::chrono::duration<double>(settings.seconds)) {
+      const auto one = bench.time_fed(settings.steps);
+      const auto other = bench.time_kept(settings.steps);
+      if (!one || !other) {
+        status = !one ? one.error() : other.error();
+        return;
+      }
+      through = std::min(through, *one);
+      kept = std::min(kept, *other);
+    }
+  });
+  PLIMSOLL_RETURN_IF_ERROR(status);
+  const double lost = 100 * (1 - kept / through);
+  if (settings.json) {
+    fmt::print(
+        "{{\"job\": \"{}\", \"fed_seconds\": {:.4e}, \"kept_seconds\": {:.4e}, "
+        "\"lost_percent\": {:.2f}, \"threads\": {}}}\n",
+        fed.name, through, kept, lost, bench.machine().threads().size());
+    return {};
+  }
+  fmt::print(
+      "{}: {:.2f} us a step through the pipeline, {:.2f} us over one batch in "
+      "memory: {:.1f} % of the speed lost; {} threads, {} readers\n",
+      fed.name, through * 1e6, kept * 1e6, lost,
+      bench.machine().threads().size(), settings.readers);
+  return {};
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+int main(int argc, char** argv) {
+  CLI::App app("Training through the input pipeline against one batch");
+  plimsoll::Settings settings;
+  app.add_option("--job", settings.name,
+                 "mlp1000 or linear100; by default both");
+  app.add_option("--threads", settings.threads, "0: all usable cores");
+  app.add_option("--batches", settings.batches, "kept ready; 0: no prefetch");
+  app.add_option("--readers", settings.readers);
+  app.add_flag("--shuffle,!--no-shuffle", settings.shuffle);
+  app.add_option("--steps", settings.steps, "of a turn");
+  app.add_option("--seconds", settings.seconds, "how long to measure each job");
+  app.add_flag("--json", settings.json);
+  CLI11_PARSE(app, argc, argv);
+  for (const plimsoll::FedJob& fed : plimsoll::kJobs) {
+    if (!settings.name.empty() && settings.name != fed.name) continue;
+    if (const auto done = plimsoll::run(fed, settings); !done) {
+      fmt::print(stderr, "{}: {}\n", fed.name, done.error().message);
+      return 1;
+    }
+  }
+  return 0;
+}
