@@ -26,8 +26,9 @@ OURS = {
         "no reader": ["--readers=0", "--slots=8"],
     },
     "npy": {
-        "1 reader": ["--readers=1", "--slots=32"],
-        "no reader": ["--readers=0", "--slots=2"],
+        "read ahead": ["--workers=1", "--readers=0", "--slots=2"],
+        "1 reader": ["--workers=0", "--readers=1", "--slots=32"],
+        "one thread": ["--workers=0", "--readers=0", "--slots=2"],
     },
     "tfrecord": {
         "1 parser, no reader": ["--workers=1", "--readers=0"],
@@ -40,7 +41,12 @@ OURS = {
         "2 readers": ["--readers=2", "--slots=3"],
     },
 }
-ALSO = {"jpeg": {"at least 224x224": ["--shrink", "--readers=2", "--slots=3"]}}
+ALSO = {
+    "jpeg": {
+        "fast DCT": ["--fast-dct", "--readers=2", "--slots=3"],
+        "pixels first": ["--pixels-first", "--readers=2", "--slots=3"],
+    }
+}
 
 
 def run_ours(binary, case, arguments, folder, seconds):

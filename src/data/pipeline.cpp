@@ -125,12 +125,16 @@ class Builder {
     return {};
   }
 
+  Status need_workers() {
+    if (made_.workers) return {};
+    PLIMSOLL_ASSIGN(made_.workers, Workers::create(options_.workers));
+    return {};
+  }
+
   // Maps of a stream that follow one another run as one.
   Status flush_maps() {
     if (maps_.empty()) return {};
-    if (!made_.workers) {
-      PLIMSOLL_ASSIGN(made_.workers, Workers::create(options_.workers));
-    }
+    PLIMSOLL_RETURN_IF_ERROR(need_workers());
     MapStreamOptions how;
     how.depth = 2 * options_.workers + 2;
     how.seed = options_.seed;
@@ -176,6 +180,11 @@ class Builder {
       how.seed = options_.seed;
       how.window_bytes = window;
       PLIMSOLL_ASSIGN(how.block_bytes, stage.bytes("block", how.block_bytes));
+      // With a thread to spare the next window is read ahead.
+      if (options_.workers > 1) {
+        PLIMSOLL_RETURN_IF_ERROR(need_workers());
+        how.workers = made_.workers.get();
+      }
       PLIMSOLL_ASSIGN(stream_,
                       BlockShuffle::create(std::exchange(set_, nullptr), how));
       return {};

@@ -19,17 +19,17 @@ struct PipelineOptions {
   bool ordered = true;
 };
 
-// Elements as they are stored: one of the two.
 struct Source {
+  // What stages so far run on; ends after them.
+  std::shared_ptr<Workers> workers;
+  std::shared_ptr<ErrorPolicy> policy;
+  // Elements as they are stored: one of the two.
   std::shared_ptr<const Indexed> set;
   std::unique_ptr<Stream> stream;
   // What turns a stream's records into elements; runs on several threads.
   std::vector<std::shared_ptr<Map>> maps;
   std::string description;
-  // What stages so far run on, and how many there were.
-  std::shared_ptr<Workers> workers;
-  std::shared_ptr<ErrorPolicy> policy;
-  std::uint64_t stages = 0;
+  std::uint64_t stages = 0;  // so far
 };
 
 Source source_over(std::shared_ptr<const Indexed> set);
