@@ -238,7 +238,7 @@ Result<std::unique_ptr<BatchFeeder>> BatchFeeder::create(
       context->impl->read_epochs(context->number);
       return nullptr;
     };
-    auto context = std::make_unique<Context>(feeder->impl_.get(), i);
+    auto context = std::make_unique<Context>(Context{feeder->impl_.get(), i});
     auto& reader = feeder->impl_->readers[static_cast<std::size_t>(i)];
     PLIMSOLL_RETURN_IF_ERROR(reader.start(body, context.get()));
     static_cast<void>(context.release());

@@ -46,7 +46,7 @@ Status ReaderThread::start(void* (*body)(void*), void* context) {
   sigfillset(&all);
   // A new thread inherits the mask.
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto given = std::make_unique<Start>(body, context);
+  auto given = std::make_unique<Start>(Start{body, context});
   const int failure =
       pthread_create(&thread_, &attributes, touch_and_run, given.get());
   if (failure == 0) static_cast<void>(given.release());
