@@ -28,10 +28,12 @@ endif()
 find_program(PLIMSOLL_CCACHE ccache)
 if(PLIMSOLL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PLIMSOLL_CCACHE})
-  # Without these it does not keep what a precompiled header went into.
-  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-       CCACHE_SLOPPINESS=pch_defines,time_macros)
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  if(PLIMSOLL_SANITIZE)
+    # Without these it does not keep what a precompiled header went into.
+    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+         CCACHE_SLOPPINESS=pch_defines,time_macros)
+    add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  endif()
 endif()
 
 # Contraction would make results depend on what the compiler fuses.

@@ -1,14 +1,14 @@
-# plimsoll_quicken(target [TEST]): builds are mostly the compiler's time, on code
-# that runs once. Tests (not what they test) are optimised little, and the
-# headers that nearly all of them read are read once; under sanitizers so are
-# those of the libraries. Other libraries read each file's own includes, and so
-# find the missing ones.
+# plimsoll_quicken(target [TEST]): a sanitizer's build is mostly the compiler's
+# time, on code that runs once. There the headers that nearly every file reads
+# are read once for all targets, and tests (not what they test) are not
+# optimised. Other builds read each file's own includes, and so find the missing
+# ones.
 set(PLIMSOLL_COMMON_HEADERS
     <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <span>
     <string> <vector>)
 
 function(plimsoll_quicken target)
-  if(NOT PLIMSOLL_SANITIZE AND NOT "TEST" IN_LIST ARGN)
+  if(NOT PLIMSOLL_SANITIZE)
     return()
   endif()
   set(provider plimsoll_precompiled)
@@ -19,7 +19,7 @@ function(plimsoll_quicken target)
     string(APPEND provider _test)
     set(header <gtest/gtest.h>)
     set(library GTest::gtest)
-    set(options $<IF:$<BOOL:${PLIMSOLL_SANITIZE}>,-O0,-O1>)
+    set(options -O0)
   endif()
   if(NOT TARGET ${provider})
     set(source ${PROJECT_BINARY_DIR}/${provider}.cpp)
