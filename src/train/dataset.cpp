@@ -44,8 +44,9 @@ Dataset Dataset::shard(std::int64_t index, std::int64_t count) const {
 }
 
 Dataset Dataset::cache(std::string memory, std::string folder) const {
-  return stage("cache",
-               {{"memory", std::move(memory)}, {"folder", std::move(folder)}});
+  Options with = {{"memory", std::move(memory)}};
+  if (!folder.empty()) with["folder"] = std::move(folder);
+  return stage("cache", std::move(with));
 }
 
 Dataset Dataset::resize(std::int64_t height, std::int64_t width) const {
@@ -156,7 +157,8 @@ Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
       {"labels", std::string(labels == Labels::binary    ? "binary"
                              : labels == Labels::uniform ? "uniform"
                                                          : "classes")}};
-  if (labels == Labels::uniform) {
+  // Without one they are single numbers.
+  if (labels == Labels::uniform && !label_shape.empty()) {
     options["label_shape"] = std::move(label_shape);
   }
   if (labels == Labels::classes) options["label_count"] = classes;

@@ -308,6 +308,15 @@ TEST_F(Datasets, UnorderedElementsAreAllThere) {
   EXPECT_EQ(labels, y_);
 }
 
+TEST_F(Datasets, WhatIsLeftOutHasItsDefault) {
+  auto cached = arrays().cache("1MiB").iterate(session_);
+  EXPECT_EQ(rest(cached), y_);
+  auto single = data::random(40, {2}, data::Dataset::Labels::uniform)
+                    .batch(40)
+                    .iterate(session_);
+  EXPECT_EQ(single.next().examples, 40);
+}
+
 TEST_F(Datasets, OptionsAreCheckedAsInJobFiles) {
   const std::pair<data::Dataset, const char*> cases[] = {
       {arrays().share("nonsense"),
