@@ -7,11 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <vector>
 
-#include "base/philox.h"
 #include "data/sets/array_set.h"
+#include "step/bench_job.h"
 #include "train/calibration.h"
 #include "train/fit.h"
 
@@ -19,24 +18,6 @@ namespace plimsoll {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct FedJob {
-  const char* name;
-  std::vector<std::int64_t> widths;
-  const char* hidden;
-  const char* last;
-  const char* loss;
-  std::int64_t examples;  // about 64 MiB of data
-};
-
-const FedJob kJobs[] = {
-    {"mlp1000",
-     {1000, 128, 1},
-     "relu",
-     "sigmoid",
-     "binary_crossentropy",
-     16384},
-    {"linear100", {100, 10}, "relu", "linear", "mean_squared_error", 163840}};
 
 struct Settings {
   std::string name;  // of the job
@@ -49,17 +30,8 @@ struct Settings {
   bool json = false;
 };
 
-train::JobSpec spec_of(const FedJob& fed, const Settings& settings) {
-  train::JobSpec job;
-  job.model.input = {fed.widths.front()};
-  for (std::size_t i = 1; i < fed.widths.size(); ++i) {
-    train::LayerSpec layer;
-    layer.type = "dense";
-    layer.units = fed.widths[i];
-    layer.activation = i + 1 == fed.widths.size() ? fed.last : fed.hidden;
-    job.model.layers.push_back(layer);
-  }
-  job.train.loss = fed.loss;
+train::JobSpec spec_of(const BenchJob& bench, const Settings& settings) {
+  train::JobSpec job = spec_of(bench);
   data::Recipe shuffle;
   shuffle.name = "shuffle";
   if (settings.shuffle) job.data.pipeline.push_back(shuffle);
@@ -71,23 +43,13 @@ train::JobSpec spec_of(const FedJob& fed, const Settings& settings) {
   return job;
 }
 
-std::vector<float> uniform(std::int64_t count, std::uint64_t key, bool whole) {
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float value = uniform_float(philox(key, 0, i)[0]);
-    values[i] = whole ? std::round(value) : value;
-  }
-  return values;
-}
-
 class FeedBench {
  public:
-  FeedBench(const FedJob& fed, const Settings& settings)
+  FeedBench(const BenchJob& fed, const Settings& settings)
       : fed_(fed),
         job_(spec_of(fed, settings)),
-        features_(uniform(fed.examples * fed.widths.front(), 1, false)),
-        labels_(uniform(fed.examples * fed.widths.back(), 2,
-                        std::string(fed.last) == "sigmoid")) {
+        features_(features_of(fed)),
+        labels_(labels_of(fed)) {
     machine_ = std::make_unique<train::Machine>(
         *train::cpu_profile(settings.threads, ""));
   }
@@ -101,12 +63,10 @@ class FeedBench {
               features_.data()},
              {data::fixed_field("labels", DType::f32, {fed_.widths.back()}),
               labels_.data()}}));
-    data::Source source;
-    source.set = data_.sources[0];
-    source.description = "arrays";
-    PLIMSOLL_ASSIGN(data_.inputs[0], train::pipe(job_, train::Stage::train,
-                                                 machine_->profile().threads,
-                                                 std::move(source)));
+    PLIMSOLL_ASSIGN(
+        data_.inputs[0],
+        train::pipe(job_, train::Stage::train, machine_->profile().threads,
+                    data::source_over(data_.sources[0])));
     PLIMSOLL_ASSIGN(planned_, train::plan_programs(job_, data_, *machine_));
     PLIMSOLL_ASSIGN(running_,
                     train::RunningJob::open(job_, planned_, data_, *machine_));
@@ -158,7 +118,7 @@ class FeedBench {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  const FedJob& fed_;
+  const BenchJob& fed_;
   train::JobSpec job_;
   std::vector<float> features_;
   std::vector<float> labels_;
@@ -171,7 +131,7 @@ class FeedBench {
   std::unique_ptr<train::RunningJob> running_;
 };
 
-Status run(const FedJob& fed, const Settings& settings) {
+Status run(const BenchJob& fed, const Settings& settings) {
   FeedBench bench(fed, settings);
   PLIMSOLL_RETURN_IF_ERROR(bench.open());
   double through = 1e9;
@@ -224,7 +184,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", settings.seconds, "how long to measure each job");
   app.add_flag("--json", settings.json);
   CLI11_PARSE(app, argc, argv);
-  for (const plimsoll::FedJob& fed : plimsoll::kJobs) {
+  for (const plimsoll::BenchJob& fed : plimsoll::bench_jobs()) {
     if (!settings.name.empty() && settings.name != fed.name) continue;
     if (const auto done = plimsoll::run(fed, settings); !done) {
       fmt::print(stderr, "{}: {}\n", fed.name, done.error().message);

@@ -9,9 +9,9 @@
 #include <chrono>
 #include <vector>
 
-#include "base/philox.h"
 #include "data/sets/array_set.h"
 #include "device/cpu/process_memory.h"
+#include "step/bench_job.h"
 #include "train/calibration.h"
 #include "train/fit.h"
 
@@ -20,56 +20,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct BenchJob {
-  const char* name;
-  std::vector<std::int64_t> widths;
-  const char* hidden;
-  const char* last;
-  const char* loss;
-  std::int64_t examples;  // about 64 MiB of data, as the peers hold
-};
-
-const BenchJob kJobs[] = {
-    {"mlp1000",
-     {1000, 128, 1},
-     "relu",
-     "sigmoid",
-     "binary_crossentropy",
-     16384},
-    {"linear100", {100, 10}, "relu", "linear", "mean_squared_error", 163840}};
-
-train::JobSpec spec_of(const BenchJob& bench) {
-  train::JobSpec job;
-  job.model.input = {bench.widths.front()};
-  for (std::size_t i = 1; i < bench.widths.size(); ++i) {
-    train::LayerSpec layer;
-    layer.type = "dense";
-    layer.units = bench.widths[i];
-    layer.activation = i + 1 == bench.widths.size() ? bench.last : bench.hidden;
-    job.model.layers.push_back(layer);
-  }
-  job.data.source.name = "arrays";
-  job.train.loss = bench.loss;
-  return job;
-}
-
-std::vector<float> uniform(std::int64_t count, std::uint64_t key, bool whole) {
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float value = uniform_float(philox(key, 0, i)[0]);
-    values[i] = whole ? std::round(value) : value;
-  }
-  return values;
-}
-
 class StepBench {
  public:
   StepBench(const BenchJob& bench, int threads)
       : bench_(bench),
         job_(spec_of(bench)),
-        features_(uniform(bench.examples * bench.widths.front(), 1, false)),
-        labels_(uniform(bench.examples * bench.widths.back(), 2,
-                        std::string(bench.last) == "sigmoid")) {
+        features_(features_of(bench)),
+        labels_(labels_of(bench)) {
     machine_ =
         std::make_unique<train::Machine>(*train::cpu_profile(threads, ""));
   }
@@ -242,7 +199,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", seconds, "how long to measure each job");
   app.add_flag("--json", json);
   CLI11_PARSE(app, argc, argv);
-  for (const plimsoll::BenchJob& bench : plimsoll::kJobs) {
+  for (const plimsoll::BenchJob& bench : plimsoll::bench_jobs()) {
     if (!name.empty() && name != bench.name) continue;
     if (const int code = plimsoll::run(bench, threads, seconds, json)) {
       return code;
