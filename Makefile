@@ -10,7 +10,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 CTEST = ctest -j $(JOBS) $(CTEST_ARGS)
 
 .PHONY: build demo test bench benchmarks bench-peers format fuzz lint asan tsan \
-        install bootstrap clean help
+        install bootstrap bootstrap-clang clean help
 
 build: build/release/build.ninja
 	cmake --build --preset release --target plimsoll
@@ -30,7 +30,7 @@ tsan: build/tsan/build.ninja
 	cmake --build --preset tsan
 	scripts/without-aslr $(CTEST) --preset tsan --output-junit tests.xml
 
-fuzz: bootstrap
+fuzz: bootstrap-clang
 	scripts/fuzz
 
 benchmarks: bootstrap
@@ -59,7 +59,13 @@ install: build/release/build.ninja
 bootstrap:
 	@scripts/bootstrap
 
+bootstrap-clang:
+	@scripts/bootstrap clang
+
 # Ninja configures again by itself when a CMake file changes.
+build/asan/build.ninja: | bootstrap-clang
+	cmake --preset asan
+
 build/%/build.ninja: | bootstrap
 	cmake --preset $*
 

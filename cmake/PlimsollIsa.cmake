@@ -11,6 +11,12 @@ function(plimsoll_isa_sources target file)
   set(flags_v3 -march=x86-64-v3)
   set(flags_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   cmake_path(GET file STEM stem)
+  # A sanitizer checks every access of these loops: optimised, they take
+  # minutes to compile.
+  set(optimise -O3)
+  if(PLIMSOLL_SANITIZE)
+    set(optimise -O0)
+  endif()
   foreach(level ${levels})
     set(source ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${level}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT
@@ -21,7 +27,7 @@ function(plimsoll_isa_sources target file)
     set_source_files_properties(
       ${source} TARGET_DIRECTORY ${target}
       PROPERTIES COMPILE_OPTIONS
-                 "-O3;-fno-math-errno;-fno-trapping-math;${flags_${level}}"
+                 "${optimise};-fno-math-errno;-fno-trapping-math;${flags_${level}}"
                  SKIP_PRECOMPILE_HEADERS ON
                  OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()

@@ -1,6 +1,6 @@
 option(PLIMSOLL_TESTS "Build the tests" ON)
 option(PLIMSOLL_BENCHMARKS "Build the benchmarks" OFF)
-option(PLIMSOLL_FUZZ "Build the fuzzers, in place of the tests" OFF)
+option(PLIMSOLL_FUZZ "Build the fuzzers too (clang, address sanitizer)" OFF)
 # An error only where it has been seen to pass: each compiler warns of more
 # than the one before it.
 set(tested "GNU 12|Clang 14")
@@ -28,12 +28,12 @@ endif()
 find_program(PLIMSOLL_CCACHE ccache)
 if(PLIMSOLL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PLIMSOLL_CCACHE})
-  if(PLIMSOLL_SANITIZE)
-    # Without these it does not keep what a precompiled header went into.
-    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-         CCACHE_SLOPPINESS=pch_defines,time_macros)
-    add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  endif()
+  # Without these it does not keep what a precompiled header went into.
+  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+       CCACHE_SLOPPINESS=pch_defines,time_macros)
+  add_compile_options(
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
 # Contraction would make results depend on what the compiler fuses.

@@ -27,7 +27,7 @@ TEST(HostMemorySourceTest, ResidentIsMappedToTheByte) {
   ASSERT_NE(start, nullptr);
   source.unmap(start, bytes);
   const std::int64_t after = anonymous_bytes();
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(PLIMSOLL_SANITIZED)
   EXPECT_EQ(mapped - before, bytes);
   EXPECT_EQ(after, before);
 #else

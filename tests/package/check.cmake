@@ -17,8 +17,7 @@ file(RENAME ${WORK}/first ${WORK}/prefix)
 
 step("configure" ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build
      -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_COMPILER=${COMPILER}
-     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_BUILD_TYPE=Release
-     -D PLIMSOLL_WANTED=${VERSION})
+     -D CMAKE_BUILD_TYPE=Release -D PLIMSOLL_WANTED=${VERSION})
 step("build" ${CMAKE_COMMAND} --build ${WORK}/build)
 step("consumer" ${WORK}/build/consumer)
 message("${step_output}")

@@ -16,7 +16,7 @@ Error bad(const std::string& text, std::string_view why) {
 
 void mark(JobValue& value, const std::string& origin) {
   value.origin = origin;
-  for (auto& [key, child] : value.entries) mark(child, origin);
+  for (JobValue& child : value.entries) mark(child, origin);
   for (JobValue& item : value.items) mark(item, origin);
 }
 
@@ -37,10 +37,10 @@ Result<JobValue*> descend(JobValue& at, const std::string& key,
                           const std::string& text) {
   if (at.kind == JobValue::Kind::table) {
     if (JobValue* child = at.find(key)) return child;
-    JobValue made;
+    JobValue& made = at.entries.emplace_back();
+    made.key = key;
     made.origin = text;
-    at.entries.emplace_back(key, std::move(made));
-    return &at.entries.back().second;
+    return &made;
   }
   if (at.kind != JobValue::Kind::array) {
     return bad(text, fmt::format("`{}` lies inside {}, which has no parts", key,
@@ -83,6 +83,7 @@ Status apply_one(JobValue& job, const std::string& text) {
     PLIMSOLL_ASSIGN(at, descend(*at, key, text));
   }
   mark(value, text);
+  value.key = at->key;
   *at = std::move(value);
   return {};
 }

@@ -57,7 +57,8 @@ void TableReader::complain(std::string_view key, std::string_view why) {
 }
 
 void TableReader::allow(Names known) {
-  for (const auto& [key, value] : table_->entries) {
+  for (const JobValue& value : table_->entries) {
+    const std::string& key = value.key;
     if (contains(known, key)) continue;
     const std::string_view near = closest(known, key);
     const std::string hint =

@@ -20,13 +20,13 @@ JobValue convert(const toml::node& node, int line) {
   if (const auto* table = node.as_table()) {
     for (const auto& [key, child] : *table) {
       const int at = line_of(key.source());
-      value.entries.emplace_back(std::string(key.str()), convert(child, at));
+      value.entries.push_back(convert(child, at));
+      value.entries.back().key = key.str();
     }
     // The library sorts by name; complaints should come in the file's order.
-    std::stable_sort(value.entries.begin(), value.entries.end(),
-                     [](const auto& a, const auto& b) {
-                       return a.second.line < b.second.line;
-                     });
+    std::stable_sort(
+        value.entries.begin(), value.entries.end(),
+        [](const JobValue& a, const JobValue& b) { return a.line < b.line; });
   } else if (const auto* array = node.as_array()) {
     value.kind = JobValue::Kind::array;
     for (const toml::node& item : *array) {

@@ -2,15 +2,15 @@
 
 namespace plimsoll::train {
 
-JobValue* JobValue::find(std::string_view key) {
-  for (auto& [name, value] : entries) {
-    if (name == key) return &value;
+JobValue* JobValue::find(std::string_view name) {
+  for (JobValue& value : entries) {
+    if (value.key == name) return &value;
   }
   return nullptr;
 }
 
-const JobValue* JobValue::find(std::string_view key) const {
-  return const_cast<JobValue*>(this)->find(key);
+const JobValue* JobValue::find(std::string_view name) const {
+  return const_cast<JobValue*>(this)->find(name);
 }
 
 std::string_view describe(JobValue::Kind kind) {

@@ -13,18 +13,19 @@ namespace plimsoll::train {
 struct JobValue {
   enum class Kind { table, array, string, integer, real, boolean, other };
 
+  std::string key;  // in its table
   Kind kind = Kind::table;
-  std::vector<std::pair<std::string, JobValue>> entries;  // table
-  std::vector<JobValue> items;                            // array
-  std::string text;                                       // string
+  std::vector<JobValue> entries;  // table
+  std::vector<JobValue> items;    // array
+  std::string text;               // string
   std::int64_t integer = 0;
   double real = 0;
   bool boolean = false;
   int line = 1;        // of the value's key, or of the array's item
   std::string origin;  // the override it comes from; then line means nothing
 
-  JobValue* find(std::string_view key);
-  const JobValue* find(std::string_view key) const;
+  JobValue* find(std::string_view name);
+  const JobValue* find(std::string_view name) const;
 };
 
 // "a string", "an integer", ...

@@ -79,8 +79,9 @@ TEST(PadMap, RandomShapes) {
     Extents to;
     in.rank = to.rank = static_cast<int>(random() % (kMostRank + 1));
     for (std::size_t i = 0; i < static_cast<std::size_t>(to.rank); ++i) {
-      to.sizes[i] = 1 + random() % 4;
-      in.sizes[i] = random() % (static_cast<std::uint64_t>(to.sizes[i]) + 1);
+      const std::uint64_t most = 1 + random() % 4;
+      to.sizes[i] = static_cast<std::int64_t>(most);
+      in.sizes[i] = static_cast<std::int64_t>(random() % (most + 1));
     }
     std::vector<std::uint16_t> values(static_cast<std::size_t>(in.elements()));
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -198,7 +198,9 @@ TEST(TfRecordStream, PositionsHoldThroughMapsBehindBadRecords) {
   for (int i = 0; i < 30; ++i) records.push_back(std::to_string(100 + i));
   write_records(path, records);
   std::string bytes = read_bytes(path);
-  for (const std::size_t bad : {0, 3, 4, 5, 17, 29}) bytes[19 * bad + 12] ^= 1;
+  for (const std::size_t bad : {0u, 3u, 4u, 5u, 17u, 29u}) {
+    bytes[19 * bad + 12] ^= 1;
+  }
   write_bytes(path, bytes);
   auto workers = taken(Workers::create(2));
   TfRecordStreamOptions options;
