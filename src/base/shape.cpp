@@ -1,6 +1,6 @@
 #include "base/shape.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "cli/run_folder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

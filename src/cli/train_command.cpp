@@ -1,5 +1,5 @@
 // `plimsoll train`.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Whether the value of an option is what the catalogue says of it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

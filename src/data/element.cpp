@@ -1,6 +1,6 @@
 #include "data/element.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

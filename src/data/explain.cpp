@@ -1,6 +1,7 @@
 #include "data/explain.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "base/units.h"
@@ -17,6 +19,7 @@ namespace {
 
 // More threads than this wait for the disk or the network, not for each other.
 constexpr int kMostReaders = 32;
+constexpr double kMostlyWaiting = 0.5;           // share of a core at work
 constexpr std::int64_t kMostMeasured = 100'000;  // elements
 constexpr std::int64_t kClockStep = 16;
 
@@ -49,6 +52,7 @@ class Timer {
   explicit Timer(double seconds) : limit_(seconds) {}
 
   void start() {
+    waits_ = waits();
     start_ = wall_seconds();
     cpu_start_ = thread_cpu_seconds();
   }
@@ -58,12 +62,21 @@ class Timer {
         static_cast<double>(std::max<std::int64_t>(run.elements, 1));
     run.wall = (wall_seconds() - start_) / count;
     run.cpu = (thread_cpu_seconds() - cpu_start_) / count;
+    // It never gave its core away: what is missing went to other programs.
+    if (waits() == waits_) run.wall = run.cpu;
   }
 
  private:
+  static long waits() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+  }
+
   double limit_;
   double start_ = 0;
   double cpu_start_ = 0;
+  long waits_ = 0;
 };
 
 using Memory = std::unique_ptr<void, FreeMemory>;
@@ -71,7 +84,11 @@ using Memory = std::unique_ptr<void, FreeMemory>;
 Result<Memory> take_memory(std::int64_t bytes) {
   Memory memory(std::aligned_alloc(
       64, static_cast<std::size_t>(round_up(bytes + 64, 64))));
-  if (memory) return memory;
+  if (memory) {
+    // Or the first elements would pay for its pages.
+    std::memset(memory.get(), 0, static_cast<std::size_t>(bytes));
+    return memory;
+  }
   return Error{
       ErrorCode::over_budget,
       fmt::format("no {} to measure the pipeline with", format_bytes(bytes))};
@@ -80,7 +97,7 @@ Result<Memory> take_memory(std::int64_t bytes) {
 // Gathers more and more elements at a time, as far as cheap ones allow.
 Result<Run> run_set(const Indexed& set, double seconds) {
   constexpr std::int64_t kMostAtOnce = 256;
-  constexpr std::int64_t kMostRowBytes = 4 * kMiB;
+  constexpr std::int64_t kMostRowBytes = kMiB;
   std::int64_t element_bytes = 1;
   bool fixed = true;
   for (const FieldSpec& field : set.spec()) {
@@ -169,6 +186,39 @@ Result<Run> run_prefix(const SourceOpener& open, std::span<const Recipe> stages,
                    : run_stream(*input.stream, seconds);
 }
 
+// A thread that sleeps, or waits for a core, takes up to a millisecond to come
+// back: as many batches lie ready as are made in that time, and as stay in the
+// second-level cache.
+int slots_against_jitter(const Input& input, const FeederOptions& options,
+                         double seconds_between_batches) {
+  constexpr double kJitterSeconds = 1e-3;
+  constexpr std::int64_t kCacheBytes = 512 * kKiB;
+  constexpr double kMostSlots = 32;
+  std::int64_t batch_bytes = 1;
+  for (const FieldSpec& field : input.spec()) {
+    batch_bytes += options.batch * field.most_bytes;
+  }
+  const double made =
+      std::ceil(kJitterSeconds / std::max(seconds_between_batches, 1e-9));
+  const auto room = static_cast<double>(kCacheBytes / batch_bytes);
+  return std::max(
+      0, static_cast<int>(std::min({made, room, kMostSlots})) - options.slots);
+}
+
+// Readers, the consumer and the cores each have a rate that they cannot pass.
+int fewest_readers(double batch_seconds, double busy, int useful, int cores,
+                   const Consumer& consumer) {
+  constexpr double kNear = 0.92;
+  if (batch_seconds <= 0) return 1;
+  const double core_seconds =
+      batch_seconds * busy + consumer.seconds * consumer.threads;
+  double most = useful / batch_seconds;
+  if (busy >= kMostlyWaiting) most = std::min(most, cores / core_seconds);
+  if (consumer.seconds > 0) most = std::min(most, 1 / consumer.seconds);
+  const double readers = std::ceil(kNear * most * batch_seconds);
+  return std::clamp(static_cast<int>(readers), 1, useful);
+}
+
 Error too_small(const Input& input, std::int64_t least_bytes,
                 std::int64_t share_bytes) {
   std::int64_t element = 0;
@@ -198,12 +248,18 @@ std::size_t PipelineCost::slowest() const {
   return slowest;
 }
 
-int PipelineCost::useful_threads(int cores) const {
+double PipelineCost::busy() const {
   double busy = 0;
   for (const StageCost& stage : stages) busy += stage.seconds * stage.busy;
   const double all = seconds();
-  if (all <= 0 || busy >= all) return cores;
-  const double waiting = all / std::max(busy, all / kMostReaders);
+  return all > 0 ? std::min(busy / all, 1.0) : 1.0;
+}
+
+int PipelineCost::useful_threads(int cores) const {
+  // Threads that wait cost little, and too few cost the most: half as many
+  // again where most of the time is waiting.
+  const double spare = busy() < kMostlyWaiting ? 1.5 : 1;
+  const double waiting = spare / std::max(busy(), 1.0 / kMostReaders);
   return std::clamp(static_cast<int>(std::ceil(cores * waiting)), cores,
                     std::max(cores, kMostReaders));
 }
@@ -234,6 +290,26 @@ Result<PipelineCost> measure_pipeline(const SourceOpener& open,
   return cost;
 }
 
+Result<TunedInput> tune_workers(const SourceOpener& open,
+                                std::span<const Recipe> stages,
+                                PipelineOptions options,
+                                const PipelineCost& cost,
+                                std::int64_t share_bytes) {
+  options.workers = cost.useful_threads(options.workers);
+  for (;;) {
+    PLIMSOLL_ASSIGN(Source source, open());
+    PLIMSOLL_ASSIGN(Input input,
+                    build_pipeline(std::move(source), stages, options));
+    Placer buffers;
+    if (input.stream) input.stream->place(buffers);
+    if (share_bytes <= 0 || buffers.bytes() <= share_bytes / 2 ||
+        options.workers <= 1) {
+      return TunedInput{std::move(input), options.workers};
+    }
+    options.workers /= 2;
+  }
+}
+
 Result<FeederOptions> fit_share(const Input& input, FeederOptions options,
                                 std::int64_t share_bytes) {
   if (share_bytes <= 0) return options;
@@ -256,26 +332,29 @@ Result<FeederOptions> fit_share(const Input& input, FeederOptions options,
 
 Result<Division> divide_share(const Input& input, FeederOptions options,
                               const PipelineCost& cost, int cores,
-                              double consumer_seconds, int ready,
+                              const Consumer& consumer, int ready,
                               std::int64_t share_bytes) {
   const double batch_seconds =
       cost.seconds() * static_cast<double>(options.batch);
   const int useful = cost.useful_threads(cores);
-  int wanted = useful;
-  if (consumer_seconds > 0) {
-    // A fifth more than it takes on the average: batches differ.
-    wanted = static_cast<int>(std::min<double>(
-        std::ceil(1.2 * batch_seconds / consumer_seconds), useful));
-  }
-  options.readers = std::max(wanted, 1);
-  options.slots = options.readers + std::max(ready, 1);
+  // A stream is pulled by one reader; its maps have threads of their own.
+  options.readers = input.stream ? 1
+                                 : fewest_readers(batch_seconds, cost.busy(),
+                                                  useful, cores, consumer);
+  const int threads = input.workers && input.stream
+                          ? std::max(input.workers->threads(), 1)
+                          : options.readers;
+  // One more than asked for: the consumer keeps one, and the readers go on.
+  options.slots = options.readers + std::max(ready, 1) + 1;
+  options.slots +=
+      slots_against_jitter(input, options, batch_seconds / threads);
   PLIMSOLL_ASSIGN(const FeederOptions fitting,
                   fit_share(input, options, share_bytes));
   Division division{fitting.readers, fitting.slots, ""};
   division.reason = fmt::format(
       "a batch takes one reader {:.3g} ms{}", 1e3 * batch_seconds,
-      consumer_seconds > 0
-          ? fmt::format(" and training {:.3g} ms", 1e3 * consumer_seconds)
+      consumer.seconds > 0
+          ? fmt::format(" and training {:.3g} ms", 1e3 * consumer.seconds)
           : std::string());
   if (useful > cores) {
     division.reason += fmt::format(

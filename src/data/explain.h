@@ -27,6 +27,8 @@ struct PipelineCost {
   double seconds() const;
   // The stage that takes the most.
   std::size_t slowest() const;
+  // The share of it in which a core is at work.
+  double busy() const;
   // How many threads of a machine with `cores` are of use: more than cores
   // where stages wait rather than work.
   int useful_threads(int cores) const;
@@ -42,6 +44,20 @@ Result<PipelineCost> measure_pipeline(const SourceOpener& open,
                                       const PipelineOptions& options,
                                       double seconds_each = 0.02);
 
+struct TunedInput {
+  Input input;
+  int workers = 0;
+};
+
+// The pipeline. The maps of a stream run on as many threads as are of use on
+// `options.workers` cores, reduced until its buffers leave half of
+// `share_bytes` (0: no limit) to the slots.
+Result<TunedInput> tune_workers(const SourceOpener& open,
+                                std::span<const Recipe> stages,
+                                PipelineOptions options,
+                                const PipelineCost& cost,
+                                std::int64_t share_bytes);
+
 // Readers and slots within a share of memory.
 struct Division {
   int readers = 1;
@@ -49,14 +65,22 @@ struct Division {
   std::string reason;
 };
 
-// The most readers that are of use when the consumer takes a batch every
-// `consumer_seconds` (0: as fast as it can), with slots for each and `ready`
-// batches beside, reduced until everything fits `share_bytes` (0: no limit).
+// Who takes the batches: `seconds` of work on each (0: none), on so many
+// threads.
+struct Consumer {
+  double seconds = 0;
+  int threads = 1;
+};
+
+// The fewest readers that come near the best rate there is, with slots for
+// each, `ready` batches beside and more where batches are so quick that waking
+// a thread takes longer, reduced until everything fits `share_bytes` (0: no
+// limit).
 // Where nothing fits, the error says how large one element is and the least
 // share that works.
 Result<Division> divide_share(const Input& input, FeederOptions options,
                               const PipelineCost& cost, int cores,
-                              double consumer_seconds, int ready,
+                              const Consumer& consumer, int ready,
                               std::int64_t share_bytes);
 
 // Reduces readers and slots until they fit; the same error.

@@ -1,6 +1,6 @@
 #include "data/make_map.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "data/maps/decode.h"
 #include "data/maps/geometry.h"

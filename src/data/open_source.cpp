@@ -1,5 +1,5 @@
 // From the recipe of a source to its elements.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "data/join_sources.h"
 #include "data/pipeline.h"

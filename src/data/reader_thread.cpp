@@ -1,13 +1,11 @@
 #include "data/reader_thread.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pthread.h>
 
 #include <csignal>
 #include <cstring>
 #include <memory>
-
-#include "base/units.h"
 
 namespace plimsoll::data {
 namespace {
@@ -17,9 +15,9 @@ struct Start {
   void* context;
 };
 
-// A thread that gets its first work in a late epoch must not grow then.
 __attribute__((noinline)) void touch_stack() {
-  constexpr std::size_t kTouchedBytes = 48 * kKiB;
+  constexpr auto kTouchedBytes =
+      static_cast<std::size_t>(ReaderThread::kTouchedBytes);
   constexpr std::size_t kPageBytes = 4 * kKiB;
   char pages[kTouchedBytes];
   for (std::size_t i = 0; i < kTouchedBytes; i += kPageBytes) pages[i] = 0;

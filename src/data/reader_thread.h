@@ -4,12 +4,19 @@
 
 #include <pthread.h>
 
+#include <cstdint>
+
 #include "base/result.h"
+#include "base/units.h"
 
 namespace plimsoll::data {
 
 class ReaderThread {
  public:
+  // Of its stack, when it starts: a thread that gets its first work in a late
+  // epoch must not grow then.
+  static constexpr std::int64_t kTouchedBytes = 48 * kKiB;
+
   ReaderThread() = default;
   ~ReaderThread() { join(); }
   ReaderThread(const ReaderThread&) = delete;

@@ -1,6 +1,6 @@
 #include "data/recipe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/units.h"
 

@@ -1,6 +1,6 @@
 #include "data/slot_filler.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "data/state.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace plimsoll::data {
 

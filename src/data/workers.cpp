@@ -1,6 +1,6 @@
 #include "data/workers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "data/spin_wait.h"
 

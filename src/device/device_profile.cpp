@@ -1,6 +1,6 @@
 #include "device/device_profile.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "device/inline_stream.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "graph/autodiff.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace plimsoll::graph {
 namespace {

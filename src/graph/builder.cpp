@@ -1,6 +1,6 @@
 #include "graph/builder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "graph/graph.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -1,6 +1,6 @@
 #include "io/byte_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // What a CSV file is: its columns, their names and types, told by its first
 // rows where they are not declared.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

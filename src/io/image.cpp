@@ -1,6 +1,6 @@
 #include "io/image.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

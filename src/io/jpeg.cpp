@@ -1,6 +1,6 @@
 #include "io/jpeg.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "io/jpeg_planes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <jerror.h>
 
 #include "io/jpeg_decoder.h"

@@ -1,5 +1,5 @@
 // The header of an npy file is a Python dictionary with three known keys.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cctype>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "io/png_image.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <png.h>
 
 #include <csetjmp>

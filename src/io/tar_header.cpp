@@ -1,6 +1,6 @@
 #include "io/tar_header.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

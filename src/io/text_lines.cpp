@@ -1,6 +1,6 @@
 #include "io/text_lines.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 #include "io/tfrecord.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "io/tfrecord_writer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "memory/budget.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "ops/cpu_kernels.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <string>

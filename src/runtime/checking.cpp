@@ -1,6 +1,6 @@
 #include "runtime/checking.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "runtime/program.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "tensor/storage.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "tensor/tensor.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "train/checkpoint.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 

@@ -1,8 +1,9 @@
 // Batches of a data set without a model.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "memory/arena.h"
@@ -33,6 +34,20 @@ PipelineCost measured(const JobSpec& job, int threads) {
                        job.data.pipeline, options));
 }
 
+// With `cost`: on as many threads as are of use.
+Input opened(const JobSpec& job, int threads, const PipelineCost* cost) {
+  const auto options =
+      train::pipeline_options(job, train::Stage::train, threads);
+  const auto open = [&] { return open_source(job.data.source, options); };
+  if (cost) {
+    return train::value_or_throw(tune_workers(open, job.data.pipeline, options,
+                                              *cost, job.data.share_bytes))
+        .input;
+  }
+  return train::value_or_throw(build_pipeline(train::value_or_throw(open()),
+                                              job.data.pipeline, options));
+}
+
 struct Fed {
   JobInput input;
   FeederOptions options;
@@ -42,18 +57,17 @@ struct Fed {
 // Everything as f32, by as many readers as are of use.
 Fed feed(const Dataset& set, const JobSpec& job, int threads) {
   Fed fed;
-  Source source = train::value_or_throw(
-      open_source(job.data.source,
-                  train::pipeline_options(job, train::Stage::train, threads)));
+  std::optional<PipelineCost> cost;
+  if (set.tuned) cost = measured(job, threads);
   fed.input = train::value_or_throw(
-      train::pipe(job, train::Stage::train, threads, std::move(source)));
+      JobInput::of(opened(job, threads, cost ? &*cost : nullptr)));
   fed.options = train::feeder_options(job, fed.input, threads, DType::f32);
   fed.options.remainder = set.keeps_remainder;
   const std::int64_t share = job.data.share_bytes;
-  if (set.tuned) {
+  if (cost) {
     const Division division = train::value_or_throw(
-        divide_share(fed.input.input, fed.options, measured(job, threads),
-                     threads, 0, static_cast<int>(set.prefetched), share));
+        divide_share(fed.input.input, fed.options, *cost, threads, {},
+                     static_cast<int>(set.prefetched), share));
     fed.options.readers = division.readers;
     fed.options.slots = division.slots;
     fed.reason = division.reason;

@@ -1,6 +1,6 @@
 #include "train/fit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "train/job_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -119,8 +119,16 @@ Result<JobData> open_data(const JobSpec& job, int threads) {
     if (data.resident) {
       PLIMSOLL_RETURN_IF_ERROR(check_holdable(source));
     }
-    PLIMSOLL_ASSIGN(data.inputs[i],
-                    pipe(job, stage, threads, std::move(source)));
+    if (data.costs[i] && source.stream) {
+      PLIMSOLL_ASSIGN(auto tuned,
+                      data::tune_workers(data.openers[i], job.data.pipeline,
+                                         pipeline_options(job, stage, threads),
+                                         *data.costs[i], job.data.share_bytes));
+      PLIMSOLL_ASSIGN(data.inputs[i], JobInput::of(std::move(tuned.input)));
+    } else {
+      PLIMSOLL_ASSIGN(data.inputs[i],
+                      pipe(job, stage, threads, std::move(source)));
+    }
     PLIMSOLL_RETURN_IF_ERROR(check_features(*data.inputs[i], job.model));
     PLIMSOLL_RETURN_IF_ERROR(check_labels(*data.inputs[0], *data.inputs[i]));
   }

@@ -1,6 +1,6 @@
 #include "train/machine.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/hash.h"
 

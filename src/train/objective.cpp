@@ -1,6 +1,6 @@
 #include "train/objective.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/loss/loss.h"
 

@@ -1,6 +1,6 @@
 #include "train/optimizer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/update/update.h"
 

@@ -1,5 +1,5 @@
 // What a plan says about its input.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

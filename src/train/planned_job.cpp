@@ -1,10 +1,11 @@
 #include "train/planned_job.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
 #include "base/hash.h"
+#include "data/reader_thread.h"
 #include "data/sets/resident_set.h"
 #include "memory/capped_resource.h"
 #include "ops/standard_ops.h"
@@ -139,12 +140,13 @@ class JobPlanner {
     const auto& cost = data_.costs[static_cast<std::size_t>(stage)];
     if (cost && feed.options.readers > 0) {
       const int full = planned_.programs_of(stage).full;
-      const double consumer =
-          full < 0 ? 0 : plans_[static_cast<std::size_t>(full)].compute_seconds;
+      const int threads = machine_.profile().threads;
+      const data::Consumer consumer{
+          full < 0 ? 0 : plans_[static_cast<std::size_t>(full)].compute_seconds,
+          threads};
       PLIMSOLL_ASSIGN(
           const data::Division division,
-          data::divide_share(input, feed.options, *cost,
-                             machine_.profile().threads, consumer,
+          data::divide_share(input, feed.options, *cost, threads, consumer,
                              feed.options.slots - feed.options.readers, share));
       feed.options.readers = division.readers;
       feed.options.slots = division.slots;
@@ -163,6 +165,18 @@ class JobPlanner {
     return static_cast<std::int64_t>(count);
   }
 
+  // Of all stages: they start with the job.
+  std::int64_t pipeline_threads() const {
+    std::int64_t threads = 0;
+    for (const Feed& feed : planned_.feeds) threads += feed.layout.readers;
+    for (const auto& input : data_.inputs) {
+      if (input && input->input.workers) {
+        threads += input->input.workers->threads();
+      }
+    }
+    return threads;
+  }
+
   void set_needs() {
     plan::JobNeeds& needs = planned_.needs;
     // Stages never run at the same time: their feeds share the memory.
@@ -179,6 +193,8 @@ class JobPlanner {
     const DeviceProfile& profile = machine_.profile();
     needs.runtime_floor_bytes = profile.runtime_floor_bytes +
                                 profile.instruction_bytes * instructions();
+    needs.runtime_floor_bytes +=
+        pipeline_threads() * data::ReaderThread::kTouchedBytes;
     for (const auto& source : data_.sources) {
       if (source) needs.runtime_floor_bytes += source->held_bytes();
     }

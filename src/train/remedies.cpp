@@ -1,6 +1,6 @@
 #include "train/remedies.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

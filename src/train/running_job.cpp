@@ -1,6 +1,6 @@
 #include "train/running_job.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "plimsoll/session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 #include "train/step_graphs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/autodiff.h"
 #include "graph/passes.h"

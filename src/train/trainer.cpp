@@ -1,6 +1,6 @@
 #include "train/trainer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
 #include <unistd.h>
 

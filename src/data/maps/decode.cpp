@@ -1,6 +1,6 @@
 #include "data/maps/decode.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "data/maps/function_map.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <exception>
 #include <utility>

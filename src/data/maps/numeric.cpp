@@ -1,6 +1,6 @@
 #include "data/maps/numeric.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "data/maps/one_field.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace plimsoll::data {
 namespace {

@@ -1,6 +1,6 @@
 #include "data/maps/pad.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "data/maps/parse_number.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cstring>

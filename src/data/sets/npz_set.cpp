@@ -1,6 +1,6 @@
 #include "data/sets/npz_set.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

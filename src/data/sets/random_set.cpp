@@ -1,6 +1,6 @@
 #include "data/sets/random_set.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <utility>

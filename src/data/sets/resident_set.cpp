@@ -1,6 +1,6 @@
 #include "data/sets/resident_set.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "data/sets/stacked_rows.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <vector>

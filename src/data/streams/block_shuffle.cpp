@@ -1,6 +1,6 @@
 #include "data/streams/block_shuffle.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "data/streams/element_slots.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

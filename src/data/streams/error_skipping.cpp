@@ -1,6 +1,6 @@
 #include "data/streams/error_skipping.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

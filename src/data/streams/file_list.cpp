@@ -1,6 +1,6 @@
 #include "data/streams/file_list.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <glob.h>
 
 #include <algorithm>

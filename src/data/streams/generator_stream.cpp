@@ -1,6 +1,6 @@
 #include "data/streams/generator_stream.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <exception>

@@ -1,6 +1,6 @@
 #include "data/streams/joined_stream.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "data/streams/parse_example.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <atomic>

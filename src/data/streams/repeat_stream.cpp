@@ -1,6 +1,6 @@
 #include "data/streams/repeat_stream.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "data/streams/shard_stream.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

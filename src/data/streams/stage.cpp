@@ -1,6 +1,6 @@
 #include "data/streams/stage.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

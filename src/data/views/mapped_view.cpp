@@ -1,6 +1,6 @@
 #include "data/views/mapped_view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstring>

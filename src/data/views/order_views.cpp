@@ -1,6 +1,6 @@
 #include "data/views/order_views.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -1,7 +1,7 @@
 #include "device/cpu/process_tree.h"
 
 #include <dirent.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "ops/elementwise/elementwise_cpu.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

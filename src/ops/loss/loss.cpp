@@ -1,6 +1,6 @@
 #include "ops/loss/loss.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

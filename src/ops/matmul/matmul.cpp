@@ -1,6 +1,6 @@
 #include "ops/matmul/matmul.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/matmul/matmul_gradient.h"
 #include "ops/matmul/product_shape.h"

@@ -1,6 +1,6 @@
 #include "ops/matmul/onednn_product.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

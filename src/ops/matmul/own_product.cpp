@@ -1,6 +1,6 @@
 #include "ops/matmul/own_product.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "ops/movement/movement.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <string>

@@ -1,6 +1,6 @@
 #include "ops/random/random.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

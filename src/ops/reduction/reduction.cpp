@@ -1,6 +1,6 @@
 #include "ops/reduction/reduction.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

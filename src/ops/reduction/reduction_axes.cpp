@@ -1,6 +1,6 @@
 #include "ops/reduction/reduction_axes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

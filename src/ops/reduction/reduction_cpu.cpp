@@ -1,6 +1,6 @@
 #include "ops/reduction/reduction_cpu.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "ops/softmax/softmax.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

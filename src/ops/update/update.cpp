@@ -1,6 +1,6 @@
 #include "ops/update/update.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

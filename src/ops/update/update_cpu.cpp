@@ -1,6 +1,6 @@
 #include "ops/update/update_cpu.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

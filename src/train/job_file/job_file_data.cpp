@@ -1,5 +1,5 @@
 // [data] of a job file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/units.h"
 #include "train/job_file/job_file_sections.h"

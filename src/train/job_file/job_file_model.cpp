@@ -1,5 +1,5 @@
 // [model] and [train] of a job file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <set>

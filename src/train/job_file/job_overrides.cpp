@@ -1,6 +1,6 @@
 #include "train/job_file/job_overrides.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <vector>

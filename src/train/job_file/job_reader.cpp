@@ -1,6 +1,6 @@
 #include "train/job_file/job_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "train/job_file/recipe_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <optional>
