@@ -192,8 +192,8 @@ Result<Run> run_prefix(const SourceOpener& open, std::span<const Recipe> stages,
 int slots_against_jitter(const Input& input, const FeederOptions& options,
                          double seconds_between_batches) {
   constexpr double kJitterSeconds = 1e-3;
-  constexpr std::int64_t kCacheBytes = 512 * kKiB;
-  constexpr double kMostSlots = 32;
+  constexpr std::int64_t kCacheBytes = 640 * kKiB;
+  constexpr double kMostSlots = 48;
   std::int64_t batch_bytes = 1;
   for (const FieldSpec& field : input.spec()) {
     batch_bytes += options.batch * field.most_bytes;
@@ -209,14 +209,20 @@ int slots_against_jitter(const Input& input, const FeederOptions& options,
 int fewest_readers(double batch_seconds, double busy, int useful, int cores,
                    const Consumer& consumer) {
   constexpr double kNear = 0.92;
+  constexpr double kWakingSeconds = 20e-6;
   if (batch_seconds <= 0) return 1;
   const double core_seconds =
       batch_seconds * busy + consumer.seconds * consumer.threads;
   double most = useful / batch_seconds;
   if (busy >= kMostlyWaiting) most = std::min(most, cores / core_seconds);
   if (consumer.seconds > 0) most = std::min(most, 1 / consumer.seconds);
-  const double readers = std::ceil(kNear * most * batch_seconds);
-  return std::clamp(static_cast<int>(readers), 1, useful);
+  const auto readers =
+      static_cast<int>(std::ceil(kNear * most * batch_seconds));
+  // Falling asleep and waking takes as long as several quick batches: somebody
+  // has the core meanwhile, where the consumer leaves it.
+  const bool quick = batch_seconds < kWakingSeconds * cores;
+  if (quick && consumer.seconds <= 0) return cores + 1;
+  return std::clamp(readers, 1, useful);
 }
 
 Error too_small(const Input& input, std::int64_t least_bytes,

@@ -67,6 +67,11 @@ TEST(DivideShare, WhoWaitsIsManyAtATime) {
   EXPECT_LE(divide(cost_of(1e-3, 0.05), {5e-3, 1}).readers, 2);
 }
 
+TEST(DivideShare, QuickBatchesHaveOneReaderMoreThanCores) {
+  EXPECT_EQ(divide(cost_of(1e-7), {}).readers, kCores + 1);
+  EXPECT_EQ(divide(cost_of(1e-7), {1e-6, 1}).readers, 1);
+}
+
 TEST(DivideShare, QuickBatchesLieReadyInNumber) {
   const int quick = divide(cost_of(1e-7), {}).slots;
   EXPECT_GT(quick, 4 * kCores);
