@@ -161,10 +161,10 @@ struct Case {
   int slots;
 };
 
-const Case kCases[] = {{"memory", memory_input, false, 2, 32},
+const Case kCases[] = {{"memory", memory_input, false, 1, 16},
                        {"npy", npy_input, true, 0, 2},
                        {"tfrecord", tfrecord_input, true, 0, 8},
-                       {"resize", resize_input, false, 2, 8},
+                       {"resize", resize_input, false, 1, 8},
                        {"jpeg", jpeg_input, true, 2, 3}};
 
 // Takes batches for about so long; the elements a second.

@@ -19,8 +19,9 @@ namespace {
 
 // More threads than this wait for the disk or the network, not for each other.
 constexpr int kMostReaders = 32;
-constexpr double kMostlyWaiting = 0.5;           // share of a core at work
-constexpr std::int64_t kMostMeasured = 100'000;  // elements
+constexpr double kMostlyWaiting = 0.5;               // share of a core at work
+constexpr std::int64_t kMostBytesToHelp = 2 * kMiB;  // of a batch
+constexpr std::int64_t kMostMeasured = 100'000;      // elements
 constexpr std::int64_t kClockStep = 16;
 
 struct FreeMemory {
@@ -186,6 +187,14 @@ Result<Run> run_prefix(const SourceOpener& open, std::span<const Recipe> stages,
                    : run_stream(*input.stream, seconds);
 }
 
+std::int64_t batch_bytes(const Input& input, const FeederOptions& options) {
+  std::int64_t bytes = 1;
+  for (const FieldSpec& field : input.spec()) {
+    bytes += options.batch * field.most_bytes;
+  }
+  return bytes;
+}
+
 // A thread that sleeps, or waits for a core, takes up to a millisecond to come
 // back: as many batches lie ready as are made in that time, and as stay in the
 // second-level cache.
@@ -194,13 +203,10 @@ int slots_against_jitter(const Input& input, const FeederOptions& options,
   constexpr double kJitterSeconds = 1e-3;
   constexpr std::int64_t kCacheBytes = 640 * kKiB;
   constexpr double kMostSlots = 48;
-  std::int64_t batch_bytes = 1;
-  for (const FieldSpec& field : input.spec()) {
-    batch_bytes += options.batch * field.most_bytes;
-  }
   const double made =
       std::ceil(kJitterSeconds / std::max(seconds_between_batches, 1e-9));
-  const auto room = static_cast<double>(kCacheBytes / batch_bytes);
+  const auto room =
+      static_cast<double>(kCacheBytes / batch_bytes(input, options));
   return std::max(
       0, static_cast<int>(std::min({made, room, kMostSlots})) - options.slots);
 }
@@ -209,7 +215,6 @@ int slots_against_jitter(const Input& input, const FeederOptions& options,
 int fewest_readers(double batch_seconds, double busy, int useful, int cores,
                    const Consumer& consumer) {
   constexpr double kNear = 0.92;
-  constexpr double kWakingSeconds = 20e-6;
   if (batch_seconds <= 0) return 1;
   const double core_seconds =
       batch_seconds * busy + consumer.seconds * consumer.threads;
@@ -218,10 +223,6 @@ int fewest_readers(double batch_seconds, double busy, int useful, int cores,
   if (consumer.seconds > 0) most = std::min(most, 1 / consumer.seconds);
   const auto readers =
       static_cast<int>(std::ceil(kNear * most * batch_seconds));
-  // Falling asleep and waking takes as long as several quick batches: somebody
-  // has the core meanwhile, where the consumer leaves it.
-  const bool quick = batch_seconds < kWakingSeconds * cores;
-  if (quick && consumer.seconds <= 0) return cores + 1;
   return std::clamp(readers, 1, useful);
 }
 
@@ -347,11 +348,18 @@ Result<Division> divide_share(const Input& input, FeederOptions options,
   options.readers = input.stream ? 1
                                  : fewest_readers(batch_seconds, cost.busy(),
                                                   useful, cores, consumer);
+  // A consumer with nothing else to do is a reader, too, given some slots more;
+  // not where they are large.
+  const bool reads = input.set && consumer.seconds <= 0 &&
+                     cost.busy() >= kMostlyWaiting &&
+                     batch_bytes(input, options) <= kMostBytesToHelp;
+  if (reads) options.readers = std::max(options.readers - 1, 1);
   const int threads = input.workers && input.stream
                           ? std::max(input.workers->threads(), 1)
                           : options.readers;
   // One more than asked for: the consumer keeps one, and the readers go on.
   options.slots = options.readers + std::max(ready, 1) + 1;
+  if (reads) options.slots += kSlotsToHelp;
   options.slots +=
       slots_against_jitter(input, options, batch_seconds / threads);
   PLIMSOLL_ASSIGN(const FeederOptions fitting,

@@ -54,6 +54,7 @@ struct BatchFeeder::Impl {
   void read_epochs(int reader);
   void cancel_epoch() noexcept;
   Status start_stream();
+  void help();
   Result<Batch> take();
 
   const Input& input;
@@ -176,6 +177,21 @@ Status BatchFeeder::Impl::start_stream() {
   return {};
 }
 
+// Instead of waiting for its batch the consumer fills others, as one more
+// reader: threads that wait for each other leave cores idle. Meanwhile it gives
+// no slot back, so the readers must have enough of them.
+void BatchFeeder::Impl::help() {
+  if (layout.slots < layout.readers + kSlotsToHelp) return;
+  while (!ring.is_filled(taken)) {
+    ring.wake_sleeping_readers();
+    std::uint64_t next = tickets.load();
+    if (first_of(next) >= end || !ring.is_free(next)) return;
+    if (tickets.compare_exchange_strong(next, next + 1)) {
+      fill(static_cast<int>(readers.size()), next);
+    }
+  }
+}
+
 Result<Batch> BatchFeeder::Impl::take() {
   if (ring.is_held(taken)) {
     return Error{ErrorCode::internal,
@@ -184,6 +200,7 @@ Result<Batch> BatchFeeder::Impl::take() {
                              ring.slot_of(taken), ring.size())};
   }
   if (!has_readers()) fill(0, taken);
+  if (has_readers() && input.set) help();
   Content& content = contents[static_cast<std::size_t>(ring.slot_of(taken))];
   if (ring.wait_until_filled(taken) == SlotRing::Filled::failed) {
     over = true;

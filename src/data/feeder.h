@@ -14,6 +14,10 @@
 
 namespace plimsoll::data {
 
+// With so many slots more than readers, next() fills batches of a set as well
+// while the one it is to give is not ready.
+inline constexpr int kSlotsToHelp = 4;
+
 struct FeederOptions {
   std::int64_t batch = 32;
   bool remainder = true;  // the last, partial batch is given too

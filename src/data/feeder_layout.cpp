@@ -86,8 +86,9 @@ Result<FeederLayout> feeder_layout(const Input& input,
     }
     layout.scratch_bytes = aligned(input.set->scratch_bytes());
   }
-  layout.stream_offset = layout.readers_offset +
-                         std::max(1, layout.readers) * layout.reader_bytes();
+  // The consumer reads, too: while it waits, or where there is no reader.
+  layout.stream_offset =
+      layout.readers_offset + (layout.readers + 1) * layout.reader_bytes();
   layout.total_bytes = layout.stream_offset + layout.stream_bytes;
   return layout;
 }

@@ -60,15 +60,27 @@ void SlotRing::publish(std::uint64_t sequence, Filled how) {
   if (consumer_asleep_.load()) wake_one(slot.turn);
 }
 
+bool SlotRing::is_filled(std::uint64_t sequence) const {
+  const std::uint32_t turn = at(sequence).turn.load(std::memory_order_acquire);
+  return turn == turn_of(sequence, kReady) ||
+         turn == turn_of(sequence, kFailed);
+}
+
+bool SlotRing::is_free(std::uint64_t sequence) const {
+  return at(sequence).turn.load(std::memory_order_acquire) ==
+         turn_of(sequence, kFree);
+}
+
+void SlotRing::wake_sleeping_readers() noexcept {
+  if (asleep_.load() != 0) wake_readers();
+}
+
 SlotRing::Filled SlotRing::wait_until_filled(std::uint64_t sequence) {
   Slot& slot = at(sequence);
+  if (!is_filled(sequence)) wake_sleeping_readers();
   std::uint32_t turn = slot.turn.load(std::memory_order_acquire);
-  const auto filled = [&] {
-    return turn == turn_of(sequence, kReady) ||
-           turn == turn_of(sequence, kFailed);
-  };
-  if (!filled() && asleep_.load() != 0) wake_readers();
-  while (!filled()) {
+  while (turn != turn_of(sequence, kReady) &&
+         turn != turn_of(sequence, kFailed)) {
     if (!spin_while(slot.turn, turn)) {
       // As above: said before the last look, which sleep_while() takes.
       consumer_asleep_.store(true);

@@ -27,6 +27,10 @@ class SlotRing {
   void publish(std::uint64_t sequence, Filled how);
 
   // For the consumer.
+  bool is_filled(std::uint64_t sequence) const;
+  // Whether a reader could begin `sequence` now.
+  bool is_free(std::uint64_t sequence) const;
+  void wake_sleeping_readers() noexcept;
   // Whether the consumer still holds the slot that `sequence` needs.
   bool is_held(std::uint64_t sequence) const;
   Filled wait_until_filled(std::uint64_t sequence);

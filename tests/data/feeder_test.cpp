@@ -280,7 +280,7 @@ TEST(FeederLayout, CountsEveryByte) {
   EXPECT_EQ(layout.readers_offset, 3 * 192);
   EXPECT_EQ(layout.numbers_bytes, 128);
   EXPECT_EQ(layout.scratch_bytes, 128);
-  EXPECT_EQ(layout.total_bytes, 3 * 192 + 2 * (128 + 128));
+  EXPECT_EQ(layout.total_bytes, 3 * 192 + 3 * (128 + 128));
 }
 
 TEST(FeederLayout, MemoryThatIsTooSmallIsRefused) {

@@ -25,6 +25,48 @@ Input shuffled(std::int64_t size) {
       std::make_shared<ShuffledView>(std::make_shared<NumberedSet>(size), 1));
 }
 
+// The first batch is not ready before the second has been read.
+class SecondFirst final : public Indexed {
+ public:
+  std::string name() const override { return "second first"; }
+  const ElementSpec& spec() const override { return spec_; }
+  std::int64_t size() const override { return 2; }
+  Status gather(std::span<const std::int64_t> numbers,
+                std::span<std::byte* const> rows,
+                const ReadContext&) const override {
+    constexpr auto kPatience = std::chrono::seconds(20);
+    const auto start = std::chrono::steady_clock::now();
+    const auto number = static_cast<std::int32_t>(numbers[0]);
+    while (number == 0 && !second_) {
+      if (std::chrono::steady_clock::now() - start > kPatience) {
+        return Error{ErrorCode::io, "nobody read the second batch"};
+      }
+      std::this_thread::yield();
+    }
+    if (number == 1) second_ = true;
+    std::memcpy(rows[0], &number, sizeof(number));
+    return {};
+  }
+  std::string whereabouts(std::int64_t) const override { return ""; }
+  std::string describe() const override { return name(); }
+
+ private:
+  ElementSpec spec_{fixed_field("number", DType::i32, {})};
+  mutable std::atomic<bool> second_{false};
+};
+
+TEST(FeederHelp, AConsumerThatWouldWaitReads) {
+  FedBy fed(input_over(std::make_shared<SecondFirst>()),
+            threaded(1, 1 + kSlotsToHelp, 1));
+  ASSERT_TRUE(fed.feeder->start({}));
+  for (std::int32_t number = 0; number < 2; ++number) {
+    const auto batch = fed.feeder->next();
+    ASSERT_TRUE(batch) << batch.error().message;
+    EXPECT_EQ(*static_cast<const std::int32_t*>(batch->field(0)), number);
+    fed.feeder->release(batch->slot);
+  }
+}
+
 class FeederThreads : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Readers, FeederThreads, testing::Values(1, 2, 5));
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -26,6 +27,9 @@ void prefetch_row(const std::byte* row, std::int64_t bytes) {
 void gather_rows(const std::byte* data, std::int64_t row_bytes,
                  std::span<const std::int64_t> numbers, std::byte* out) {
   const auto bytes = static_cast<std::size_t>(row_bytes);
+  for (std::size_t i = 0; i < std::min(kRowsAhead, numbers.size()); ++i) {
+    prefetch_row(data + numbers[i] * row_bytes, row_bytes);
+  }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i + kRowsAhead < numbers.size()) {
       prefetch_row(data + numbers[i + kRowsAhead] * row_bytes, row_bytes);
