@@ -86,8 +86,11 @@ Result<Memory> take_memory(std::int64_t bytes) {
   Memory memory(std::aligned_alloc(
       64, static_cast<std::size_t>(round_up(bytes + 64, 64))));
   if (memory) {
-    // Or the first elements would pay for its pages.
-    std::memset(memory.get(), 0, static_cast<std::size_t>(bytes));
+    // Or the first elements would pay for its pages. Of a large cache nothing
+    // is touched that they do not use.
+    constexpr std::int64_t kMostTouched = 4 * kMiB;
+    std::memset(memory.get(), 0,
+                static_cast<std::size_t>(std::min(bytes, kMostTouched)));
     return memory;
   }
   return Error{
