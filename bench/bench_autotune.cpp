@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,15 +14,14 @@
 #include <vector>
 
 #include "base/units.h"
-#include "data/explain.h"
+#include "data/autotune.h"
 #include "data/maps/function_map.h"
 #include "data/sets/array_set.h"
 #include "data/sets/uniform_rows.h"
+#include "fed_input.h"
 
 namespace plimsoll::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Settings {
   std::string name;  // of the workload; empty: all
@@ -45,10 +43,6 @@ struct Choice {
   int readers = 0;
   int slots = 1;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Arrays {
  public:
@@ -157,38 +151,46 @@ class Bench {
       PLIMSOLL_ASSIGN(const double rate, rate_of(choice));
       if (rate > 0) grid.emplace_back(rate, choice);
     }
+    if (grid.empty()) {
+      return Error{ErrorCode::does_not_fit,
+                   load_.name + ": the share is too small for any choice"};
+    }
     std::sort(grid.begin(), grid.end(),
               [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<Choice> finalists{tuned};
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, grid.size()); ++i) {
-      finalists.push_back(grid[i].second);
-    }
-    std::vector<std::vector<double>> rates(finalists.size());
+    grid.resize(std::min<std::size_t>(3, grid.size()));
+    // Autotune's rates, then those of the best: they take turns.
+    std::vector<std::vector<double>> rates(1 + grid.size());
     for (int round = 0; round < settings_.rounds; ++round) {
-      for (std::size_t i = 0; i < finalists.size(); ++i) {
-        PLIMSOLL_ASSIGN(const double rate, rate_of(finalists[i]));
+      for (std::size_t i = 0; i < rates.size(); ++i) {
+        PLIMSOLL_ASSIGN(const double rate,
+                        rate_of(i == 0 ? tuned : grid[i - 1].second));
         rates[i].push_back(rate);
       }
     }
-    std::size_t best = 1;
-    std::vector<double> medians;
-    for (auto& of : rates) {
-      std::nth_element(of.begin(), of.begin() + settings_.rounds / 2, of.end());
-      medians.push_back(of[static_cast<std::size_t>(settings_.rounds) / 2]);
-      if (medians.back() > medians[std::min(best, medians.size() - 1)]) {
-        best = medians.size() - 1;
-      }
+    for (std::size_t i = 0; i < grid.size(); ++i) {
+      grid[i].first = median(rates[i + 1]);
     }
+    const auto& best = *std::max_element(
+        grid.begin(), grid.end(),
+        [](const auto& a, const auto& b) { return a.first < b.first; });
+    const double reached = median(rates[0]);
     fmt::print(
-        "{}: autotune {:.0f} elements/s ({}), the best of {} others {:.0f} "
+        "{}: autotune {:.0f} elements/s ({}), the best of the others {:.0f} "
         "({}): {:.0f} %\n",
-        load_.name, medians[0], describe(tuned), grid.size(), medians[best],
-        describe(finalists[best]), 100 * medians[0] / medians[best]);
+        load_.name, reached, describe(tuned), best.first, describe(best.second),
+        100 * reached / best.first);
     std::fflush(stdout);
     return {};
   }
 
  private:
+  static double median(std::vector<double> values) {
+    const auto middle =
+        values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+
   static int cores() {
     return static_cast<int>(std::thread::hardware_concurrency());
   }
@@ -203,20 +205,21 @@ class Bench {
     PLIMSOLL_ASSIGN(const PipelineCost cost,
                     measure_pipeline(load_.open, load_.stages, options));
     options.workers = cores();
-    PLIMSOLL_ASSIGN(const TunedInput tuned,
-                    tune_workers(load_.open, load_.stages, options, cost,
-                                 settings_.share_bytes));
+    PLIMSOLL_ASSIGN(Source source, load_.open());
+    PLIMSOLL_ASSIGN(const Input tuned,
+                    tune_workers(std::move(source), load_.open, load_.stages,
+                                 options, cost, settings_.share_bytes));
     PLIMSOLL_ASSIGN(
         const Division division,
-        divide_share(tuned.input, feeding(load_, {}), cost, cores(),
+        divide_share(tuned, feeding(load_, {}), cost, cores(),
                      {load_.consumer_seconds, 1}, 1, settings_.share_bytes));
-    return Choice{tuned.workers, division.readers, division.slots};
+    return Choice{tuned.workers ? tuned.workers->threads() : 0,
+                  division.readers, division.slots};
   }
 
   std::vector<Choice> all_choices() const {
-    const auto source = load_.open();
     const auto input = open(load_, 0);
-    const bool stream = source && input && input->stream;
+    const bool stream = input && input->stream;
     std::vector<Choice> choices;
     for (const int threads : {0, 1, 2, 3, 4, 8, 16, 32}) {
       for (const int ahead : {1, 2, 4, 8, 16, 32}) {
@@ -234,41 +237,14 @@ class Bench {
 
   // Elements a second; 0 where the share is too small for it.
   Result<double> rate_of(const Choice& choice) const {
-    PLIMSOLL_ASSIGN(const Input input, open(load_, choice.workers));
+    PLIMSOLL_ASSIGN(Input input, open(load_, choice.workers));
     const FeederOptions how = feeding(load_, choice);
     PLIMSOLL_ASSIGN(const FeederLayout layout, feeder_layout(input, how));
     if (layout.total_bytes > settings_.share_bytes) return 0.0;
-    const auto bytes =
-        static_cast<std::size_t>(round_up(layout.total_bytes, 64));
-    const std::unique_ptr<std::byte, void (*)(void*)> memory(
-        static_cast<std::byte*>(std::aligned_alloc(64, bytes)), std::free);
-    if (!memory) return Error{ErrorCode::internal, "no memory"};
-    PLIMSOLL_ASSIGN(auto feeder, BatchFeeder::create(input, how, layout,
-                                                     {memory.get(), bytes}));
-    PLIMSOLL_RETURN_IF_ERROR(feeder->start({}));
-    PLIMSOLL_RETURN_IF_ERROR(consume(*feeder, settings_.seconds / 4));
-    return consume(*feeder, settings_.seconds);
-  }
-
-  Result<double> consume(BatchFeeder& feeder, double seconds) const {
-    std::int64_t elements = 0;
-    const auto start = Clock::now();
-    double spent = 0;
-    while (spent < seconds) {
-      PLIMSOLL_ASSIGN(const Batch batch, feeder.next());
-      if (batch.examples == 0) {
-        const std::int64_t epoch = feeder.position().epoch + 1;
-        PLIMSOLL_RETURN_IF_ERROR(feeder.start({epoch, 0, {}}));
-        continue;
-      }
-      elements += batch.examples;
-      const auto taken = Clock::now();
-      while (seconds_since(taken) < load_.consumer_seconds) {
-      }
-      feeder.release(batch.slot);
-      spent = seconds_since(start);
-    }
-    return static_cast<double>(elements) / spent;
+    PLIMSOLL_ASSIGN(FedInput fed, FedInput::open(std::move(input), how));
+    PLIMSOLL_RETURN_IF_ERROR(
+        fed.consume(settings_.seconds / 4, load_.consumer_seconds));
+    return fed.consume(settings_.seconds, load_.consumer_seconds);
   }
 
   const Workload& load_;

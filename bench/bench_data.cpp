@@ -4,12 +4,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "data/feeder.h"
 #include "data/maps/decode.h"
 #include "data/maps/resize.h"
 #include "data/sets/array_set.h"
@@ -23,11 +20,10 @@
 #include "data/views/mapped_view.h"
 #include "data/views/order_views.h"
 #include "device/cpu/process_memory.h"
+#include "fed_input.h"
 
 namespace plimsoll::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kRowValues = 100;
 constexpr std::int64_t kSide = 28;
@@ -167,43 +163,17 @@ const Case kCases[] = {{"memory", memory_input, false, 1, 16},
                        {"resize", resize_input, false, 1, 8},
                        {"jpeg", jpeg_input, true, 2, 3}};
 
-// Takes batches for about so long; the elements a second.
-Result<double> consume(BatchFeeder& feeder, double seconds) {
-  std::int64_t elements = 0;
-  const auto start = Clock::now();
-  std::chrono::duration<double> spent{};
-  while (spent.count() < seconds) {
-    PLIMSOLL_ASSIGN(const Batch batch, feeder.next());
-    if (batch.examples == 0) {
-      const std::int64_t epoch = feeder.position().epoch + 1;
-      PLIMSOLL_RETURN_IF_ERROR(feeder.start({epoch, 0, {}}));
-      continue;
-    }
-    elements += batch.examples;
-    feeder.release(batch.slot);
-    spent = Clock::now() - start;
-  }
-  return static_cast<double>(elements) / spent.count();
-}
-
 Status run(const Case& which, const Settings& settings) {
   Arrays arrays;
-  PLIMSOLL_ASSIGN(const Input input, which.open(settings, arrays));
+  PLIMSOLL_ASSIGN(Input input, which.open(settings, arrays));
   FeederOptions how;
   how.batch = settings.batch;
   how.readers = settings.readers < 0 ? which.readers : settings.readers;
   how.slots = settings.slots == 0 ? which.slots : settings.slots;
-  PLIMSOLL_ASSIGN(const FeederLayout layout, feeder_layout(input, how));
-  const auto bytes = static_cast<std::size_t>(round_up(layout.total_bytes, 64));
-  const std::unique_ptr<std::byte, void (*)(void*)> memory(
-      static_cast<std::byte*>(std::aligned_alloc(64, bytes)), std::free);
-  if (!memory) return Error{ErrorCode::internal, "no memory"};
-  PLIMSOLL_ASSIGN(auto feeder, BatchFeeder::create(input, how, layout,
-                                                   {memory.get(), bytes}));
-  PLIMSOLL_RETURN_IF_ERROR(feeder->start({}));
-  PLIMSOLL_RETURN_IF_ERROR(consume(*feeder, settings.warm_up_seconds));
-  PLIMSOLL_ASSIGN(const double rate, consume(*feeder, settings.seconds));
-  feeder->stop();
+  PLIMSOLL_ASSIGN(FedInput fed, FedInput::open(std::move(input), how));
+  PLIMSOLL_RETURN_IF_ERROR(fed.consume(settings.warm_up_seconds));
+  PLIMSOLL_ASSIGN(const double rate, fed.consume(settings.seconds));
+  const FeederLayout& layout = fed.layout();
   PLIMSOLL_ASSIGN(const ProcessStatus status, read_process_status(getpid()));
   if (settings.json) {
     fmt::print(

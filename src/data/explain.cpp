@@ -19,9 +19,7 @@ namespace {
 
 // More threads than this wait for the disk or the network, not for each other.
 constexpr int kMostReaders = 32;
-constexpr double kMostlyWaiting = 0.5;               // share of a core at work
-constexpr std::int64_t kMostBytesToHelp = 2 * kMiB;  // of a batch
-constexpr std::int64_t kMostMeasured = 100'000;      // elements
+constexpr std::int64_t kMostMeasured = 100'000;  // elements
 constexpr std::int64_t kClockStep = 16;
 
 struct FreeMemory {
@@ -190,58 +188,6 @@ Result<Run> run_prefix(const SourceOpener& open, std::span<const Recipe> stages,
                    : run_stream(*input.stream, seconds);
 }
 
-std::int64_t batch_bytes(const Input& input, const FeederOptions& options) {
-  std::int64_t bytes = 1;
-  for (const FieldSpec& field : input.spec()) {
-    bytes += options.batch * field.most_bytes;
-  }
-  return bytes;
-}
-
-// A thread that sleeps, or waits for a core, takes up to a millisecond to come
-// back: as many batches lie ready as are made in that time, and as stay in the
-// second-level cache.
-int slots_against_jitter(const Input& input, const FeederOptions& options,
-                         double seconds_between_batches) {
-  constexpr double kJitterSeconds = 1e-3;
-  constexpr std::int64_t kCacheBytes = 640 * kKiB;
-  constexpr double kMostSlots = 48;
-  const double made =
-      std::ceil(kJitterSeconds / std::max(seconds_between_batches, 1e-9));
-  const auto room =
-      static_cast<double>(kCacheBytes / batch_bytes(input, options));
-  return std::max(
-      0, static_cast<int>(std::min({made, room, kMostSlots})) - options.slots);
-}
-
-// Readers, the consumer and the cores each have a rate that they cannot pass.
-int fewest_readers(double batch_seconds, double busy, int useful, int cores,
-                   const Consumer& consumer) {
-  constexpr double kNear = 0.92;
-  if (batch_seconds <= 0) return 1;
-  const double core_seconds =
-      batch_seconds * busy + consumer.seconds * consumer.threads;
-  double most = useful / batch_seconds;
-  if (busy >= kMostlyWaiting) most = std::min(most, cores / core_seconds);
-  if (consumer.seconds > 0) most = std::min(most, 1 / consumer.seconds);
-  const auto readers =
-      static_cast<int>(std::ceil(kNear * most * batch_seconds));
-  return std::clamp(readers, 1, useful);
-}
-
-Error too_small(const Input& input, std::int64_t least_bytes,
-                std::int64_t share_bytes) {
-  std::int64_t element = 0;
-  for (const FieldSpec& field : input.spec()) element += field.most_bytes;
-  return {
-      ErrorCode::does_not_fit,
-      fmt::format("{}: the pipeline's share of {} is too small: an element "
-                  "takes up to {}, and the least share that works is {}: set "
-                  "data.share",
-                  input.description, format_bytes(share_bytes),
-                  format_bytes(element), format_exact_bytes(least_bytes))};
-}
-
 }  // namespace
 
 double PipelineCost::seconds() const {
@@ -268,7 +214,7 @@ double PipelineCost::busy() const {
 int PipelineCost::useful_threads(int cores) const {
   // Threads that wait cost little, and too few cost the most: half as many
   // again where most of the time is waiting.
-  const double spare = busy() < kMostlyWaiting ? 1.5 : 1;
+  const double spare = mostly_waits() ? 1.5 : 1;
   const double waiting = spare / std::max(busy(), 1.0 / kMostReaders);
   return std::clamp(static_cast<int>(std::ceil(cores * waiting)), cores,
                     std::max(cores, kMostReaders));
@@ -298,92 +244,6 @@ Result<PipelineCost> measure_pipeline(const SourceOpener& open,
     before = run;
   }
   return cost;
-}
-
-Result<TunedInput> tune_workers(const SourceOpener& open,
-                                std::span<const Recipe> stages,
-                                PipelineOptions options,
-                                const PipelineCost& cost,
-                                std::int64_t share_bytes) {
-  options.workers = cost.useful_threads(options.workers);
-  for (;;) {
-    PLIMSOLL_ASSIGN(Source source, open());
-    PLIMSOLL_ASSIGN(Input input,
-                    build_pipeline(std::move(source), stages, options));
-    Placer buffers;
-    if (input.stream) input.stream->place(buffers);
-    if (share_bytes <= 0 || buffers.bytes() <= share_bytes / 2 ||
-        options.workers <= 1) {
-      return TunedInput{std::move(input), options.workers};
-    }
-    options.workers /= 2;
-  }
-}
-
-Result<FeederOptions> fit_share(const Input& input, FeederOptions options,
-                                std::int64_t share_bytes) {
-  if (share_bytes <= 0) return options;
-  for (;;) {
-    PLIMSOLL_ASSIGN(const FeederLayout layout, feeder_layout(input, options));
-    if (layout.total_bytes <= share_bytes) return options;
-    if (options.slots > options.readers + 1) {
-      options.slots = options.readers + 1;
-    } else if (options.readers > 1) {
-      --options.readers;
-      options.slots = options.readers + 1;
-    } else if (options.slots > 1) {
-      options.slots = 1;
-      options.readers = 0;
-    } else {
-      return too_small(input, layout.total_bytes, share_bytes);
-    }
-  }
-}
-
-Result<Division> divide_share(const Input& input, FeederOptions options,
-                              const PipelineCost& cost, int cores,
-                              const Consumer& consumer, int ready,
-                              std::int64_t share_bytes) {
-  const double batch_seconds =
-      cost.seconds() * static_cast<double>(options.batch);
-  const int useful = cost.useful_threads(cores);
-  // A stream is pulled by one reader; its maps have threads of their own.
-  options.readers = input.stream ? 1
-                                 : fewest_readers(batch_seconds, cost.busy(),
-                                                  useful, cores, consumer);
-  // A consumer with nothing else to do is a reader, too, given some slots more;
-  // not where they are large.
-  const bool reads = input.set && consumer.seconds <= 0 &&
-                     cost.busy() >= kMostlyWaiting &&
-                     batch_bytes(input, options) <= kMostBytesToHelp;
-  if (reads) options.readers = std::max(options.readers - 1, 1);
-  const int threads = input.workers && input.stream
-                          ? std::max(input.workers->threads(), 1)
-                          : options.readers;
-  // One more than asked for: the consumer keeps one, and the readers go on.
-  options.slots = options.readers + std::max(ready, 1) + 1;
-  if (reads) options.slots += kSlotsToHelp;
-  options.slots +=
-      slots_against_jitter(input, options, batch_seconds / threads);
-  PLIMSOLL_ASSIGN(const FeederOptions fitting,
-                  fit_share(input, options, share_bytes));
-  Division division{fitting.readers, fitting.slots, ""};
-  division.reason = fmt::format(
-      "a batch takes one reader {:.3g} ms{}", 1e3 * batch_seconds,
-      consumer.seconds > 0
-          ? fmt::format(" and training {:.3g} ms", 1e3 * consumer.seconds)
-          : std::string());
-  if (useful > cores) {
-    division.reason += fmt::format(
-        "; most of it is waiting, so that {} readers on {} cores are of use",
-        useful, cores);
-  }
-  if (fitting.readers < options.readers) {
-    division.reason += fmt::format(
-        "; the share of {} has room for {} of {} readers",
-        format_bytes(share_bytes), fitting.readers, options.readers);
-  }
-  return division;
 }
 
 }  // namespace plimsoll::data

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "data/feeder.h"
 #include "data/pipeline.h"
 
 namespace plimsoll::data {
@@ -29,6 +28,7 @@ struct PipelineCost {
   std::size_t slowest() const;
   // The share of it in which a core is at work.
   double busy() const;
+  bool mostly_waits() const { return busy() < 0.5; }
   // How many threads of a machine with `cores` are of use: more than cores
   // where stages wait rather than work.
   int useful_threads(int cores) const;
@@ -43,48 +43,5 @@ Result<PipelineCost> measure_pipeline(const SourceOpener& open,
                                       std::span<const Recipe> stages,
                                       const PipelineOptions& options,
                                       double seconds_each = 0.02);
-
-struct TunedInput {
-  Input input;
-  int workers = 0;
-};
-
-// The pipeline. The maps of a stream run on as many threads as are of use on
-// `options.workers` cores, reduced until its buffers leave half of
-// `share_bytes` (0: no limit) to the slots.
-Result<TunedInput> tune_workers(const SourceOpener& open,
-                                std::span<const Recipe> stages,
-                                PipelineOptions options,
-                                const PipelineCost& cost,
-                                std::int64_t share_bytes);
-
-// Readers and slots within a share of memory.
-struct Division {
-  int readers = 1;
-  int slots = 2;
-  std::string reason;
-};
-
-// Who takes the batches: `seconds` of work on each (0: none), on so many
-// threads.
-struct Consumer {
-  double seconds = 0;
-  int threads = 1;
-};
-
-// The fewest readers that come near the best rate there is, with slots for
-// each, `ready` batches beside and more where batches are so quick that waking
-// a thread takes longer, reduced until everything fits `share_bytes` (0: no
-// limit).
-// Where nothing fits, the error says how large one element is and the least
-// share that works.
-Result<Division> divide_share(const Input& input, FeederOptions options,
-                              const PipelineCost& cost, int cores,
-                              const Consumer& consumer, int ready,
-                              std::int64_t share_bytes);
-
-// Reduces readers and slots until they fit; the same error.
-Result<FeederOptions> fit_share(const Input& input, FeederOptions options,
-                                std::int64_t share_bytes);
 
 }  // namespace plimsoll::data

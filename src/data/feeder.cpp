@@ -199,8 +199,11 @@ Result<Batch> BatchFeeder::Impl::take() {
                              "released: the ring has {} slots",
                              ring.slot_of(taken), ring.size())};
   }
-  if (!has_readers()) fill(0, taken);
-  if (has_readers() && input.set) help();
+  if (!has_readers()) {
+    fill(0, taken);
+  } else if (input.set) {
+    help();
+  }
   Content& content = contents[static_cast<std::size_t>(ring.slot_of(taken))];
   if (ring.wait_until_filled(taken) == SlotRing::Filled::failed) {
     over = true;

@@ -60,10 +60,13 @@ void SlotRing::publish(std::uint64_t sequence, Filled how) {
   if (consumer_asleep_.load()) wake_one(slot.turn);
 }
 
-bool SlotRing::is_filled(std::uint64_t sequence) const {
-  const std::uint32_t turn = at(sequence).turn.load(std::memory_order_acquire);
+bool SlotRing::is_filled(std::uint64_t sequence, std::uint32_t turn) {
   return turn == turn_of(sequence, kReady) ||
          turn == turn_of(sequence, kFailed);
+}
+
+bool SlotRing::is_filled(std::uint64_t sequence) const {
+  return is_filled(sequence, at(sequence).turn.load(std::memory_order_acquire));
 }
 
 bool SlotRing::is_free(std::uint64_t sequence) const {
@@ -77,10 +80,9 @@ void SlotRing::wake_sleeping_readers() noexcept {
 
 SlotRing::Filled SlotRing::wait_until_filled(std::uint64_t sequence) {
   Slot& slot = at(sequence);
-  if (!is_filled(sequence)) wake_sleeping_readers();
   std::uint32_t turn = slot.turn.load(std::memory_order_acquire);
-  while (turn != turn_of(sequence, kReady) &&
-         turn != turn_of(sequence, kFailed)) {
+  if (!is_filled(sequence, turn)) wake_sleeping_readers();
+  while (!is_filled(sequence, turn)) {
     if (!spin_while(slot.turn, turn)) {
       // As above: said before the last look, which sleep_while() takes.
       consumer_asleep_.store(true);

@@ -50,6 +50,7 @@ class SlotRing {
   static std::uint32_t turn_of(std::uint64_t sequence, std::uint32_t state) {
     return static_cast<std::uint32_t>(sequence << 2) | state;
   }
+  static bool is_filled(std::uint64_t sequence, std::uint32_t turn);
   const Slot& at(std::uint64_t sequence) const {
     return slots_[sequence % slots_.size()];
   }

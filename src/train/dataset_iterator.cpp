@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "data/autotune.h"
 #include "memory/arena.h"
 #include "train/dataset.h"
 #include "train/planned_job.h"
@@ -26,47 +27,38 @@ JobSpec job_of(const Dataset& set, std::int64_t seed) {
   return job;
 }
 
-PipelineCost measured(const JobSpec& job, int threads) {
-  const auto options =
-      train::pipeline_options(job, train::Stage::train, threads);
+struct Fed {
+  JobInput input;
+  FeederOptions options;
+  std::optional<PipelineCost> cost;  // where it was tuned by it
+  std::string reason;
+};
+
+PipelineCost measured(const JobSpec& job, const PipelineOptions& options) {
   return train::value_or_throw(
       measure_pipeline([&] { return open_source(job.data.source, options); },
                        job.data.pipeline, options));
 }
 
-// With `cost`: on as many threads as are of use.
-Input opened(const JobSpec& job, int threads, const PipelineCost* cost) {
-  const auto options =
-      train::pipeline_options(job, train::Stage::train, threads);
-  const auto open = [&] { return open_source(job.data.source, options); };
-  if (cost) {
-    return train::value_or_throw(tune_workers(open, job.data.pipeline, options,
-                                              *cost, job.data.share_bytes))
-        .input;
-  }
-  return train::value_or_throw(build_pipeline(train::value_or_throw(open()),
-                                              job.data.pipeline, options));
-}
-
-struct Fed {
-  JobInput input;
-  FeederOptions options;
-  std::string reason;
-};
-
 // Everything as f32, by as many readers as are of use.
 Fed feed(const Dataset& set, const JobSpec& job, int threads) {
   Fed fed;
-  std::optional<PipelineCost> cost;
-  if (set.tuned) cost = measured(job, threads);
-  fed.input = train::value_or_throw(
-      JobInput::of(opened(job, threads, cost ? &*cost : nullptr)));
+  const auto options =
+      train::pipeline_options(job, train::Stage::train, threads);
+  const auto open = [&] { return open_source(job.data.source, options); };
+  const std::int64_t share = job.data.share_bytes;
+  Source source = train::value_or_throw(open());
+  if (set.tuned) fed.cost = measured(job, options);
+  fed.input = train::value_or_throw(JobInput::of(train::value_or_throw(
+      fed.cost
+          ? tune_workers(std::move(source), open, job.data.pipeline, options,
+                         *fed.cost, share)
+          : build_pipeline(std::move(source), job.data.pipeline, options))));
   fed.options = train::feeder_options(job, fed.input, threads, DType::f32);
   fed.options.remainder = set.keeps_remainder;
-  const std::int64_t share = job.data.share_bytes;
-  if (cost) {
+  if (fed.cost) {
     const Division division = train::value_or_throw(
-        divide_share(fed.input.input, fed.options, *cost, threads, {},
+        divide_share(fed.input.input, fed.options, *fed.cost, threads, {},
                      static_cast<int>(set.prefetched), share));
     fed.options.readers = division.readers;
     fed.options.slots = division.slots;
@@ -85,7 +77,10 @@ train::PipelineReport report_on(const Dataset& set, Session& session) {
   const FeederLayout layout =
       train::value_or_throw(feeder_layout(fed.input.input, fed.options));
   train::PipelineReport report;
-  report.cost = measured(job, threads);
+  report.cost = fed.cost
+                    ? *fed.cost
+                    : measured(job, train::pipeline_options(
+                                        job, train::Stage::train, threads));
   report.reason = fed.reason;
   train::fill_report(layout, fed.input.input, job, threads, report);
   return report;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "data/autotune.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -119,12 +121,13 @@ Result<JobData> open_data(const JobSpec& job, int threads) {
     if (data.resident) {
       PLIMSOLL_RETURN_IF_ERROR(check_holdable(source));
     }
-    if (data.costs[i] && source.stream) {
-      PLIMSOLL_ASSIGN(auto tuned,
-                      data::tune_workers(data.openers[i], job.data.pipeline,
+    if (data.costs[i]) {
+      PLIMSOLL_ASSIGN(auto input,
+                      data::tune_workers(std::move(source), data.openers[i],
+                                         job.data.pipeline,
                                          pipeline_options(job, stage, threads),
                                          *data.costs[i], job.data.share_bytes));
-      PLIMSOLL_ASSIGN(data.inputs[i], JobInput::of(std::move(tuned.input)));
+      PLIMSOLL_ASSIGN(data.inputs[i], JobInput::of(std::move(input)));
     } else {
       PLIMSOLL_ASSIGN(data.inputs[i],
                       pipe(job, stage, threads, std::move(source)));

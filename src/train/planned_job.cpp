@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "data/autotune.h"
 #include "data/reader_thread.h"
 #include "data/sets/resident_set.h"
 #include "memory/capped_resource.h"

@@ -1,6 +1,7 @@
 #include "device/cpu/compute_threads.h"
 
 #include <gtest/gtest.h>
+#include <tbb/parallel_for.h>
 
 #include <atomic>
 #include <chrono>
@@ -8,6 +9,8 @@
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "device/cpu/process_memory.h"
 
 namespace plimsoll {
 namespace {
@@ -114,6 +117,46 @@ TEST(ComputeThreadsTest, PoolsMayFollowAndOverlap) {
   first.enter([&] { first.for_each_chunk(10, count); });
   EXPECT_EQ(runs, 20);
   EXPECT_EQ(ComputeThreads(0).size(), 1);
+}
+
+// What oneDNN does with its threads: fixed shares, each with a message to its
+// thread. One that is kept from running reads none.
+TEST(ComputeThreadsTest, MessagesThatNobodyReadsTakeNoNewMemory) {
+  constexpr auto kPatience = std::chrono::seconds(20);
+  constexpr int kCalls = 200;
+  ComputeThreads pool(2);
+  pool.warm_up();
+  auto reader = ProcessMemoryReader::open_self();
+  ASSERT_TRUE(reader.ok());
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> arrived{0};
+  std::atomic<bool> kept{false};
+  std::atomic<bool> done{false};
+  ProcessMemory before, after;
+  ASSERT_TRUE(reader->read(before));  // its own first steps
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  auto body = [&](std::int64_t) {
+    ++arrived;
+    while (arrived < 2 && std::chrono::steady_clock::now() < deadline) {
+    }
+    if (std::this_thread::get_id() != caller) {
+      kept = true;
+      while (!done) std::this_thread::yield();
+      return;
+    }
+    ASSERT_TRUE(reader->read(before));
+    for (int call = 0; call < kCalls; ++call) {
+      tbb::parallel_for(
+          0, 2, [](int) {}, tbb::static_partitioner());
+    }
+    ASSERT_TRUE(reader->read(after));
+    done = true;
+  };
+  pool.enter([&] { pool.for_each_chunk(2, body); });
+  ASSERT_TRUE(kept) << "the second thread never came";
+#if !defined(PLIMSOLL_SANITIZED)
+  EXPECT_EQ(after.anonymous_bytes, before.anonymous_bytes);
+#endif
 }
 
 }  // namespace

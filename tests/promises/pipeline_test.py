@@ -82,6 +82,46 @@ class Pipeline(JobTest):
         self.assertLessEqual(trained.watched["peak_bytes"], 160 * MIB)
         self.check_flat(trained)
 
+    def check_twenty_epochs(self, source, features, layers, maps):
+        job = small_job()
+        job["model"] = {"input": features, "layers": layers}
+        job["data"] = {
+            "source": source,
+            "pipeline": [{"stage": "shuffle"}, {"stage": "take", "count": 640},
+                         *maps, {"stage": "batch"},
+                         {"stage": "prefetch", "batches": 3}]}
+        job["train"]["epochs"] = 20
+        path = self.write_job(job)
+        code, plan = self.plan(path, "--host-memory", "160MiB")
+        self.assertEqual(code, 0)
+        trained = self.train(path, "--host-memory", "160MiB")
+        self.assertEqual(trained.summary["steps"], 20 * 20)
+        self.assertLessEqual(trained.watched["peak_bytes"], 160 * MIB)
+        self.check_flat(trained)
+        return plan["step_seconds"]
+
+    def check_slow_sides(self, source, shape):
+        """With a consumer, and then with a producer, that the other waits
+        for."""
+        layers = [{"type": "flatten"}, dense(1, "sigmoid")]
+        time = self.check_twenty_epochs(
+            source, shape, [layers[0], dense(2000, "relu"), layers[1]],
+            [{"stage": "scale", "factor": 2}])
+        self.assertGreater(time["compute"], 2 * time["input"], time)
+        grow = {"stage": "resize", "height": 160, "width": 160}
+        time = self.check_twenty_epochs(source, [160, 160], layers, [grow])
+        self.assertGreater(time["input"], 2 * time["compute"], time)
+
+    def test_slow_sides_of_a_billion(self):
+        self.check_slow_sides(random_source(1_000_000_000, [28, 28]), [28, 28])
+
+    def test_slow_sides_of_a_file_of_four_gib(self):
+        rows = 4 * GIB // (28 * 28 * 4)
+        sparse_npy(self.path("x.npy"), (rows, 28, 28), "<f4", 4)
+        sparse_npy(self.path("y.npy"), (rows,), "<f4", 4)
+        self.check_slow_sides({"type": "npy", "features": "x.npy",
+                               "labels": "y.npy"}, [28, 28])
+
     def test_streams_are_flat_too(self):
         with open(self.path("d.csv"), "w", encoding="ascii") as file:
             file.write("a,b,y\n")

@@ -1,4 +1,4 @@
-#include "data/explain.h"
+#include "data/autotune.h"
 
 #include <gtest/gtest.h>
 
@@ -89,6 +89,9 @@ TEST(DivideShare, StaysWithinTheShare) {
     options.readers = division.readers;
     options.slots = division.slots;
     EXPECT_LE(feeder_layout(input, options)->total_bytes, share);
+    // And takes what it can have of it.
+    ++options.slots;
+    EXPECT_GT(feeder_layout(input, options)->total_bytes, share) << share;
   }
   const auto refused =
       divide_share(input, batches_of(10), cost_of(1e-7), kCores, {}, 1, 100);
@@ -124,23 +127,24 @@ TEST(TuneWorkers, StreamsThatWaitGetManyWithinTheShare) {
   PipelineOptions options;
   options.workers = kCores;
   const auto stages = streamed(sleeping());
-  const auto tuned =
-      tune_workers(open_numbers, stages, options, cost_of(1e-3, 0.05), 0);
+  const auto with_share = [&](std::int64_t share) {
+    return tune_workers(*open_numbers(), open_numbers, stages, options,
+                        cost_of(1e-3, 0.05), share);
+  };
+  const auto tuned = with_share(0);
   ASSERT_TRUE(tuned.ok()) << tuned.error().message;
-  EXPECT_GT(tuned->workers, 20);
-  EXPECT_EQ(tuned->input.workers->threads(), tuned->workers);
+  EXPECT_GT(tuned->workers->threads(), 20);
   Placer all;
-  tuned->input.stream->place(all);
+  tuned->stream->place(all);
 
-  const auto fewer = tune_workers(open_numbers, stages, options,
-                                  cost_of(1e-3, 0.05), all.bytes());
+  const auto fewer = with_share(all.bytes());
   ASSERT_TRUE(fewer.ok());
-  EXPECT_LT(fewer->workers, tuned->workers);
+  EXPECT_LT(fewer->workers->threads(), tuned->workers->threads());
   Placer some;
-  fewer->input.stream->place(some);
+  fewer->stream->place(some);
   EXPECT_LE(some.bytes(), all.bytes() / 2);
 
-  const auto division = divide_share(fewer->input, batches_of(10),
+  const auto division = divide_share(*fewer, batches_of(10),
                                      cost_of(1e-3, 0.05), kCores, {}, 1, 0);
   ASSERT_TRUE(division.ok());
   EXPECT_EQ(division->readers, 1);
