@@ -1,8 +1,8 @@
 # plimsoll_quicken(target [TEST]): building tests, and a sanitizer's build as a
 # whole, is mostly the compiler's time on code that runs once. There the headers
 # that nearly every file reads are read once for all targets, and tests (not what
-# they test, and no slow ones) are not optimised. A release build of the library reads each file's
-# own includes, and so finds the missing ones.
+# they test, and no slow ones) are not optimised. A release build of the library
+# reads each file's own includes, and so finds the missing ones.
 set(PLIMSOLL_COMMON_HEADERS
     <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <span>
     <string> <vector>)
