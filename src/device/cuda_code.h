@@ -1,0 +1,60 @@
+// Work for a CUDA device as plain values: source texts and library products.
+// Nothing here needs CUDA, so that plans are made, and looked at, anywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace plimsoll::cuda {
+
+// Of every block of a generated kernel: results never depend on the number of
+// blocks, and this number never changes.
+inline constexpr int kBlockThreads = 512;
+
+// Part of an op as a device function that any number of blocks can share:
+//   void NAME(const IN0* in0, const IN1* in1, ..., OUT0* out0, ...,
+//             unsigned char* scratch, int block, int blocks) { BODY }
+// All threads of each block call it. Several functions are put into one
+// kernel, one after the other in one block, or beside each other in several.
+struct Function {
+  std::string body;
+  std::vector<DType> inputs;   // element types of the op's inputs
+  std::vector<DType> outputs;  // and of its outputs
+  std::int64_t blocks = 1;     // that keep the device busy
+  // About what a single block takes: decides what is worth merging.
+  double one_block_seconds = 0;
+};
+
+// out[b] = a[b] * b[b] (+ bias, then relu), row-major; sizes in elements.
+struct Product {
+  DType operands = DType::f32;
+  DType output = DType::f32;
+  bool tf32 = false;  // f32 operands may be rounded to tf32
+  std::int64_t batch = 1;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  bool transpose_a = false;  // a lies as [k, m]
+  bool transpose_b = false;  // b lies as [n, k]
+  std::int64_t a_batch = 0;  // elements from one batch to the next; 0: shared
+  std::int64_t b_batch = 0;
+  bool bias = false;  // the third input, n values
+  bool relu = false;
+  std::int64_t workspace_bytes = 0;  // the most it may use, at scratch
+  friend bool operator==(const Product&, const Product&) = default;
+};
+
+// One op at fixed shapes. Its stages run in order; each is given all of the
+// op's inputs, outputs and scratch.
+struct OpCode {
+  // Everything that decides rounding: one line of the numerics key.
+  std::string name;
+  std::int64_t scratch_bytes = 0;
+  std::vector<std::variant<Function, Product>> stages;
+};
+
+}  // namespace plimsoll::cuda

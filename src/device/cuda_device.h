@@ -1,0 +1,70 @@
+// A CUDA device as the rest of the house sees it. The implementation is in a
+// module of its own, opened by open_cuda_module(): nothing else links CUDA.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "device/cuda_code.h"
+#include "device/device.h"
+
+namespace plimsoll {
+
+// A kernel that is loaded: source compiled, code on the device.
+class CudaKernel {
+ public:
+  virtual ~CudaKernel() = default;
+  // On `blocks` blocks of cuda::kBlockThreads threads; the pointers are the
+  // kernel's only parameters.
+  virtual Status launch(Stream& stream, int blocks,
+                        std::span<void* const> pointers) = 0;
+};
+
+class CudaProduct {
+ public:
+  virtual ~CudaProduct() = default;
+  virtual Status launch(Stream& stream, const void* const* inputs, void* output,
+                        void* workspace) = 0;
+  // The library's algorithm, for people.
+  virtual std::string algorithm() const = 0;
+};
+
+// Work that was enqueued once and is launched as a whole.
+class CudaRecording {
+ public:
+  virtual ~CudaRecording() = default;
+  virtual Status launch(Stream& stream) = 0;
+};
+
+class CudaDevice : public Device {
+ public:
+  // `source` defines extern "C" __global__ void run(...) with pointers only.
+  // The same source is loaded once; kernels live as long as the device.
+  virtual Result<CudaKernel*> load(const std::string& source) = 0;
+  virtual Result<std::unique_ptr<CudaProduct>> prepare(
+      const cuda::Product& product) = 0;
+  // What `work` enqueues on the stream, not run.
+  virtual Result<std::unique_ptr<CudaRecording>> record(
+      Stream& stream, const std::function<Status()>& work) = 0;
+  // Host memory that copies run from and to without a stop: pages of the
+  // system, registered. Counts against the host budget.
+  virtual MemorySource& pinned() = 0;
+};
+
+// What the module offers before there is a device.
+class CudaModule {
+ public:
+  virtual ~CudaModule() = default;
+  // Code for e.g. "sm_90" from kernel source; needs no GPU. For tests.
+  virtual Result<std::string> compile(const std::string& source,
+                                      const std::string& architecture) = 0;
+  virtual Result<std::unique_ptr<CudaDevice>> open(int ordinal) = 0;
+};
+
+// The module, opened once. Errors say what is missing: the module, one of
+// CUDA's libraries, the driver, a device.
+Result<CudaModule*> open_cuda_module();
+
+}  // namespace plimsoll

@@ -1,0 +1,57 @@
+// CUDA's side of the op registry: plain values, no GPU needed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "device/cuda_code.h"
+#include "device/device_profile.h"
+#include "graph/kernel_catalog.h"
+
+namespace plimsoll::ops {
+
+struct CudaSettings {
+  bool tf32 = false;  // f32 products may round their operands to tf32
+};
+
+// What a family's CUDA file offers for its ops. No stages: the dtype is not
+// supported, and the catalogue says so by name.
+struct CudaKernels {
+  std::string_view op;
+  Result<cuda::OpCode> (*code)(const graph::KernelQuery& query,
+                               const CudaSettings& settings) = nullptr;
+};
+
+// The catalogue over all families, on a device of this profile.
+class CudaCatalog final : public graph::KernelCatalog {
+ public:
+  CudaCatalog(DeviceProfile profile, CudaSettings settings)
+      : profile_(std::move(profile)), settings_(settings) {}
+
+  Result<std::vector<graph::KernelCandidate>> candidates(
+      const graph::KernelQuery& query) const override;
+  Result<cuda::OpCode> code(const graph::KernelQuery& query) const;
+
+ private:
+  DeviceProfile profile_;
+  CudaSettings settings_;
+};
+
+// One kernel's source: several functions with the pointers each is given, as
+// positions among the kernel's own. Functions of one phase run beside each
+// other, each on its own blocks; phases run one after the other, which needs a
+// single block.
+struct CudaCall {
+  const cuda::Function* function = nullptr;
+  std::vector<int> inputs;
+  std::vector<int> outputs;
+  int scratch = -1;  // -1: none
+  int phase = 0;
+  int first_block = 0;
+  int blocks = 1;
+};
+std::string cuda_kernel_source(const std::vector<CudaCall>& calls,
+                               int pointers);
+
+}  // namespace plimsoll::ops
