@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 // Calls visit(key, field) for every plain field: written and read from one
 // list, so that neither side can forget one.
@@ -26,14 +26,19 @@ void visit_fields(Profile& profile, Visitor&& visit) {
   visit("library_versions", profile.library_versions);
   visit("f32_flops_per_second", profile.f32_flops_per_second);
   visit("f64_flops_per_second", profile.f64_flops_per_second);
+  visit("tf32_flops_per_second", profile.tf32_flops_per_second);
   visit("bf16_flops_per_second", profile.bf16_flops_per_second);
+  visit("f16_flops_per_second", profile.f16_flops_per_second);
   visit("memory_bytes_per_second", profile.memory_bytes_per_second);
   visit("copy_to_device_bytes_per_second",
         profile.copy_to_device_bytes_per_second);
   visit("copy_to_host_bytes_per_second", profile.copy_to_host_bytes_per_second);
+  visit("launch_seconds", profile.launch_seconds);
+  visit("total_memory_bytes", profile.total_memory_bytes);
   visit("alignment_bytes", profile.alignment_bytes);
   visit("granularity_bytes", profile.granularity_bytes);
   visit("runtime_floor_bytes", profile.runtime_floor_bytes);
+  visit("host_floor_bytes", profile.host_floor_bytes);
   visit("instruction_bytes", profile.instruction_bytes);
   visit("planning_floor_bytes", profile.planning_floor_bytes);
   visit("planning_instruction_bytes", profile.planning_instruction_bytes);

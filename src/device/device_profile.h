@@ -18,16 +18,24 @@ struct DeviceProfile {
 
   double f32_flops_per_second = 0;
   double f64_flops_per_second = 0;
+  double tf32_flops_per_second = 0;
   double bf16_flops_per_second = 0;
+  double f16_flops_per_second = 0;
   double memory_bytes_per_second = 0;
   double copy_to_device_bytes_per_second = 0;
   double copy_to_host_bytes_per_second = 0;
+  double launch_seconds = 0;  // of a kernel that does nothing
 
+  std::int64_t total_memory_bytes = 0;    // of its own; 0: the host's
   std::int64_t alignment_bytes = 64;      // of every buffer
   std::int64_t granularity_bytes = 4096;  // of every mapping
 
-  std::int64_t runtime_floor_bytes = 0;  // the process before any job
-  std::int64_t instruction_bytes = 0;    // heap that each instruction costs
+  // Before any job: the process; on a device with memory of its own, what the
+  // driver holds there for it.
+  std::int64_t runtime_floor_bytes = 0;
+  // The host's process when it drives such a device.
+  std::int64_t host_floor_bytes = 0;
+  std::int64_t instruction_bytes = 0;  // heap that each instruction costs
   // The same while planning, when there are no pools yet.
   std::int64_t planning_floor_bytes = 0;
   std::int64_t planning_instruction_bytes = 0;

@@ -17,12 +17,17 @@ DeviceProfile sample() {
   profile.f32_flops_per_second = 1.5e11;
   profile.f64_flops_per_second = 7.3e10;
   profile.bf16_flops_per_second = 2.1e12;
+  profile.tf32_flops_per_second = 3.5e14;
+  profile.f16_flops_per_second = 9.9e14;
   profile.memory_bytes_per_second = 1.1e10;
   profile.copy_to_device_bytes_per_second = 5e9;
   profile.copy_to_host_bytes_per_second = 0.1 + 0.2;
+  profile.launch_seconds = 3e-6;
+  profile.total_memory_bytes = std::int64_t{1} << 37;
   profile.alignment_bytes = 128;
   profile.granularity_bytes = 2 << 20;
   profile.runtime_floor_bytes = 44040193;
+  profile.host_floor_bytes = 70000;
   profile.instruction_bytes = 70001;
   profile.planning_floor_bytes = 70002;
   profile.planning_instruction_bytes = 70003;
@@ -42,7 +47,7 @@ TEST(DeviceProfileTest, ComesBackFromJsonExactly) {
 // Every key, left out or of a wrong kind, is an error that names it.
 TEST(DeviceProfileTest, EveryKeyIsChecked) {
   const auto good = nlohmann::json::parse(to_json(sample()));
-  ASSERT_EQ(good.size(), 20u);
+  ASSERT_EQ(good.size(), 25u);
   for (const auto& [key, value] : good.items()) {
     auto without = good;
     without.erase(key);
@@ -70,7 +75,7 @@ TEST(DeviceProfileTest, ValuesOutOfRangeAreErrors) {
            {"granularity_bytes", 0},
            {"runtime_floor_bytes", 9223372036854775808u},
            {"instruction_bytes", 1.5},
-           {"format", 2},
+           {"format", 1},
            {"surprise", 1}}) {
     auto json = good;
     json[key] = value;

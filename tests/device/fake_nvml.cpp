@@ -1,0 +1,81 @@
+// A stand-in for libnvidia-ml.so.1 with two GPUs, for tests: process 4711
+// holds memory on the first, process 4712 an amount that is not told. On the
+// second, more processes run than anyone reserves room for at first.
+#include <cstdio>
+
+#include "device/nvml/nvml_api.h"
+
+namespace {
+
+using namespace plimsoll::nvml;
+
+constexpr unsigned long long kMiB = 1 << 20;
+constexpr unsigned int kCrowd = 100;
+
+unsigned int index_of(Device device) {
+  return static_cast<unsigned int>(reinterpret_cast<unsigned long>(device)) - 1;
+}
+
+}  // namespace
+
+extern "C" {
+
+Return nvmlInit_v2() { return kSuccess; }
+Return nvmlShutdown() { return kSuccess; }
+const char* nvmlErrorString(Return) { return "an error"; }
+
+Return nvmlSystemGetDriverVersion(char* text, unsigned int length) {
+  std::snprintf(text, length, "580.00");
+  return kSuccess;
+}
+
+Return nvmlDeviceGetCount_v2(unsigned int* count) {
+  *count = 2;
+  return kSuccess;
+}
+
+Return nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
+  *device = reinterpret_cast<Device>(static_cast<unsigned long>(index) + 1);
+  return kSuccess;
+}
+
+Return nvmlDeviceGetName(Device device, char* text, unsigned int length) {
+  std::snprintf(text, length, "NVIDIA Fake %u", index_of(device));
+  return kSuccess;
+}
+
+Return nvmlDeviceGetUUID(Device device, char* text, unsigned int length) {
+  std::snprintf(text, length, "GPU-%u", index_of(device));
+  return kSuccess;
+}
+
+Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
+  const unsigned long long total = (8 << index_of(device)) * 1024 * kMiB;
+  *memory = {total, total - 600 * kMiB, 600 * kMiB};
+  return kSuccess;
+}
+
+Return nvmlDeviceGetCudaComputeCapability(Device, int* major, int* minor) {
+  *major = 9;
+  *minor = 0;
+  return kSuccess;
+}
+
+Return nvmlDeviceGetComputeRunningProcesses_v3(Device device,
+                                               unsigned int* count,
+                                               ProcessInfo* processes) {
+  const unsigned int running = index_of(device) == 0 ? 3 : kCrowd;
+  const unsigned int room = *count;
+  *count = running;
+  if (room < running) return kInsufficientSize;
+  for (unsigned int i = 0; i < running; ++i) {
+    processes[i] = {1000 + i, i * kMiB, 0, 0};
+  }
+  if (index_of(device) == 0) {
+    processes[1] = {4711, 518 * kMiB, 0, 0};
+    processes[2] = {4712, kNotAvailable, 0, 0};
+  }
+  return kSuccess;
+}
+
+}  // extern "C"
