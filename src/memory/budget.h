@@ -13,7 +13,8 @@ namespace plimsoll {
 struct Budget {
   std::int64_t bytes = 0;
   // "--host-memory", "PLIMSOLL_HOST_MEMORY", "job file", "available memory",
-  // "cgroup limit at <path>", "RLIMIT_AS", ...: the limit that binds.
+  // "cgroup limit at <path>", "RLIMIT_AS", ..., and the device's likewise: the
+  // limit that binds.
   std::string source;
   friend bool operator==(const Budget&, const Budget&) = default;
 };
@@ -44,6 +45,18 @@ struct SystemMemory {
 // A request above a limit is cut to it and the source says so.
 Result<Budget> resolve_host_budget(const BudgetRequest& request,
                                    const SystemMemory& system);
+
+// A device's own memory.
+struct DeviceMemory {
+  std::int64_t total_bytes = 0;
+  std::optional<std::int64_t> free_bytes;  // empty: planned from a profile
+  std::string profile;                     // its name, for people
+};
+
+// The least of the request and what is free, or where nobody knows that, of
+// all there is. A percentage is of the total.
+Result<Budget> resolve_device_budget(const BudgetRequest& request,
+                                     const DeviceMemory& device);
 
 // Reads /proc and the cgroup tree (v1 and v2, all ancestors). `root` is
 // prepended to every path, for tests.

@@ -87,5 +87,43 @@ TEST(BudgetTest, WithoutAnyLimitTheTotalBinds) {
   EXPECT_EQ(resolve_host_budget(request, system)->bytes, 9000);
 }
 
+TEST(DeviceBudgetTest, WithoutARequestWhatIsFreeOrAllOfAProfile) {
+  EXPECT_EQ(*resolve_device_budget({}, {80 * kGiB, 79 * kGiB, "A100"}),
+            (Budget{79 * kGiB, "free device memory"}));
+  EXPECT_EQ(*resolve_device_budget({}, {80 * kGiB, std::nullopt, "a100-80"}),
+            (Budget{80 * kGiB, "total device memory of a100-80 profile"}));
+}
+
+TEST(DeviceBudgetTest, FlagOverEnvironmentOverJobFile) {
+  const DeviceMemory device{80 * kGiB, 79 * kGiB, "A100"};
+  BudgetRequest request;
+  request.job_file = "1GiB";
+  EXPECT_EQ(*resolve_device_budget(request, device),
+            (Budget{1 * kGiB, "job file"}));
+  request.environment = "2GiB";
+  EXPECT_EQ(*resolve_device_budget(request, device),
+            (Budget{2 * kGiB, "PLIMSOLL_DEVICE_MEMORY"}));
+  request.flag = "50%";
+  EXPECT_EQ(*resolve_device_budget(request, device),
+            (Budget{40 * kGiB, "--device-memory"}));
+}
+
+TEST(DeviceBudgetTest, ARequestAboveWhatIsThereIsCut) {
+  BudgetRequest request;
+  request.flag = "100GiB";
+  EXPECT_EQ(
+      *resolve_device_budget(request, {80 * kGiB, 9 * kGiB, ""}),
+      (Budget{9 * kGiB, "free device memory (below --device-memory 100GiB)"}));
+  EXPECT_EQ(
+      resolve_device_budget(request, {80 * kGiB, std::nullopt, "t4"})->source,
+      "total device memory of t4 profile (below --device-memory "
+      "100GiB)");
+  request.flag = "8";
+  EXPECT_EQ(resolve_device_budget(request, {kGiB, kGiB, ""})
+                .error()
+                .message.find("--device-memory: "),
+            0u);
+}
+
 }  // namespace
 }  // namespace plimsoll
