@@ -54,7 +54,8 @@ Result<std::int64_t> bytes_of(const StateNeed& state) {
   return *elements * size_of(state.type.dtype);
 }
 
-Status place_states(const JobNeeds& needs, Ranges& ranges, ArenaLayout& arena) {
+Status place_states(const JobNeeds& needs, std::int64_t alignment_bytes,
+                    Ranges& ranges, ArenaLayout& arena) {
   arena.state_offsets.assign(needs.states.size(), 0);
   for (const bool of_optimizer : {false, true}) {
     for (std::size_t i = 0; i < needs.states.size(); ++i) {
@@ -63,7 +64,7 @@ Status place_states(const JobNeeds& needs, Ranges& ranges, ArenaLayout& arena) {
       PLIMSOLL_ASSIGN(const std::int64_t bytes, bytes_of(state));
       PLIMSOLL_ASSIGN(
           arena.state_offsets[i],
-          ranges.take("state " + state.name, bytes, kBufferAlignment,
+          ranges.take("state " + state.name, bytes, alignment_bytes,
                       of_optimizer ? Purpose::optimizer : Purpose::parameters));
     }
   }
@@ -92,6 +93,116 @@ Result<const ProgramPlan*> highest(const std::vector<ProgramPlan>& programs) {
   return high;
 }
 
+// What lies in the arena of the programs beside them and their states.
+struct ArenaNeeds {
+  std::int64_t alignment_bytes = 0;
+  std::int64_t granule_bytes = 0;
+  int slots = 0;
+  std::int64_t slot_bytes = 0;
+  std::int64_t pipeline_bytes = 0;
+};
+
+Status check_grain(const std::string& what, std::int64_t bytes,
+                   std::int64_t alignment_bytes) {
+  if (bytes > 0 && bytes <= kGiB && bytes % alignment_bytes == 0) return {};
+  return Error{ErrorCode::bad_input, what + ": must be a multiple of " +
+                                         std::to_string(alignment_bytes) +
+                                         " up to 1 GiB"};
+}
+
+Status place_slots(int slots, std::int64_t slot_bytes,
+                   std::int64_t alignment_bytes, Ranges& ranges) {
+  if (slots < 0) return absurd("staging slots");
+  for (int slot = 0; slot < slots; ++slot) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        ranges.take("staging", slot_bytes, alignment_bytes, Purpose::staging));
+  }
+  return {};
+}
+
+Result<ArenaLayout> place_arena(const JobNeeds& needs, const ArenaNeeds& beside,
+                                const ProgramPlan* highest,
+                                Accounts& accounts) {
+  ArenaLayout arena;
+  Ranges ranges(accounts);
+  PLIMSOLL_RETURN_IF_ERROR(
+      place_states(needs, beside.alignment_bytes, ranges, arena));
+  arena.staging_offset = ranges.end();
+  PLIMSOLL_RETURN_IF_ERROR(place_slots(beside.slots, beside.slot_bytes,
+                                       beside.alignment_bytes, ranges));
+  PLIMSOLL_ASSIGN(arena.pipeline_offset,
+                  ranges.take("pipeline", beside.pipeline_bytes,
+                              beside.alignment_bytes, Purpose::pipeline));
+  const std::int64_t height = highest ? highest->height_bytes : 0;
+  PLIMSOLL_ASSIGN(
+      arena.transient_offset,
+      ranges.take("transient buffers", height, 1, Purpose::scratch));
+  if (highest) {
+    const TransientBytes& peak = highest->at_peak;
+    at(accounts, Purpose::activations) = peak.activations;
+    at(accounts, Purpose::gradients) = peak.gradients;
+    at(accounts, Purpose::scratch) -= peak.activations + peak.gradients;
+  }
+  arena.bytes = round_up(ranges.end(), beside.granule_bytes);
+  at(accounts, Purpose::scratch) += arena.bytes - ranges.end();
+  return arena;
+}
+
+Result<HostLayout> place_host(const JobNeeds& needs, Accounts& accounts) {
+  HostLayout host;
+  Ranges ranges(accounts);
+  PLIMSOLL_ASSIGN(host.values_offset,
+                  ranges.take("values", needs.page_bytes, needs.page_bytes,
+                              Purpose::staging));
+  host.staging_offset = ranges.end();
+  PLIMSOLL_RETURN_IF_ERROR(
+      place_slots(needs.slots, needs.slot_bytes, kBufferAlignment, ranges));
+  PLIMSOLL_ASSIGN(host.pipeline_offset,
+                  ranges.take("pipeline", needs.pipeline_bytes,
+                              kBufferAlignment, Purpose::pipeline));
+  host.bytes = round_up(ranges.end(), needs.page_bytes);
+  at(accounts, Purpose::staging) += host.bytes - ranges.end();
+  return host;
+}
+
+// Beside the pools: only sums.
+Status add_runtime(std::int64_t floor_bytes, std::int64_t kernel_bytes,
+                   std::int64_t allowance_bytes, SpaceForecast& space) {
+  Ranges outside(space.accounts);
+  const std::pair<const char*, std::int64_t> of_runtime[] = {
+      {"runtime floor", floor_bytes},
+      {"kernels", kernel_bytes},
+      {"allowance", allowance_bytes}};
+  for (const auto& [part, bytes] : of_runtime) {
+    PLIMSOLL_RETURN_IF_ERROR(outside.take(part, bytes, 1, Purpose::runtime));
+  }
+  if (space.pool_bytes > kMostBytes - outside.end()) return absurd("the job");
+  space.peak_bytes = space.pool_bytes + outside.end();
+  return {};
+}
+
+Status lay_out_device(const JobNeeds& needs, const ProgramPlan* highest,
+                      JobPlan& plan) {
+  const DeviceNeeds& device = *needs.device;
+  PLIMSOLL_RETURN_IF_ERROR(check_grain(
+      "device alignment", device.alignment_bytes, kBufferAlignment));
+  PLIMSOLL_RETURN_IF_ERROR(check_grain(
+      "device granularity", device.granularity_bytes, device.alignment_bytes));
+  SpaceForecast& space = plan.device.emplace();
+  PLIMSOLL_ASSIGN(plan.arena,
+                  place_arena(needs,
+                              {device.alignment_bytes, device.granularity_bytes,
+                               device.input_slots, device.input_slot_bytes, 0},
+                              highest, space.accounts));
+  space.pool_bytes = plan.arena.bytes;
+  PLIMSOLL_RETURN_IF_ERROR(add_runtime(device.runtime_floor_bytes,
+                                       device.kernel_bytes,
+                                       device.allowance_bytes, space));
+  PLIMSOLL_ASSIGN(plan.host_arena, place_host(needs, plan.host.accounts));
+  plan.host.pool_bytes = plan.host_arena.bytes;
+  return {};
+}
+
 }  // namespace
 
 std::int64_t total(const Accounts& accounts) {
@@ -101,55 +212,30 @@ std::int64_t total(const Accounts& accounts) {
 Result<JobPlan> lay_out(const JobNeeds& needs,
                         std::vector<ProgramPlan> programs,
                         std::string fingerprint) {
-  if (needs.page_bytes <= 0 || needs.page_bytes > kGiB ||
-      needs.page_bytes % kBufferAlignment != 0) {
-    return Error{ErrorCode::bad_input,
-                 "page size: must be a multiple of 64 up to 1 GiB"};
-  }
-  if (needs.slots < 0) return absurd("staging slots");
+  PLIMSOLL_RETURN_IF_ERROR(
+      check_grain("page size", needs.page_bytes, kBufferAlignment));
+  PLIMSOLL_ASSIGN(const ProgramPlan* high, highest(programs));
   JobPlan plan;
-  Accounts& accounts = plan.host.accounts;
-  ArenaLayout& arena = plan.arena;
-  Ranges ranges(accounts);
-  PLIMSOLL_RETURN_IF_ERROR(place_states(needs, ranges, arena));
-
-  arena.staging_offset = ranges.end();
-  for (int slot = 0; slot < needs.slots; ++slot) {
-    PLIMSOLL_RETURN_IF_ERROR(ranges.take("staging", needs.slot_bytes,
-                                         kBufferAlignment, Purpose::staging));
+  SpaceForecast& host = plan.host;
+  if (needs.device) {
+    PLIMSOLL_RETURN_IF_ERROR(lay_out_device(needs, high, plan));
+  } else {
+    PLIMSOLL_ASSIGN(plan.arena, place_arena(needs,
+                                            {kBufferAlignment, needs.page_bytes,
+                                             needs.slots, needs.slot_bytes,
+                                             needs.pipeline_bytes},
+                                            high, host.accounts));
+    host.pool_bytes = plan.arena.bytes;
   }
-  PLIMSOLL_ASSIGN(arena.pipeline_offset,
-                  ranges.take("pipeline", needs.pipeline_bytes,
-                              kBufferAlignment, Purpose::pipeline));
-
-  PLIMSOLL_ASSIGN(const ProgramPlan* program, highest(programs));
-  const std::int64_t height = program ? program->height_bytes : 0;
-  PLIMSOLL_ASSIGN(
-      arena.transient_offset,
-      ranges.take("transient buffers", height, 1, Purpose::scratch));
-  if (program) {
-    at(accounts, Purpose::activations) = program->at_peak.activations;
-    at(accounts, Purpose::gradients) = program->at_peak.gradients;
-    at(accounts, Purpose::scratch) -=
-        program->at_peak.activations + program->at_peak.gradients;
-  }
-  arena.bytes = round_up(ranges.end(), needs.page_bytes);
-  at(accounts, Purpose::scratch) += arena.bytes - ranges.end();
-
-  // From here on only sums: mappings and memory outside the arena.
-  Ranges outside(accounts);
-  PLIMSOLL_RETURN_IF_ERROR(outside.take("user data", needs.user_bytes,
-                                        needs.page_bytes, Purpose::user));
-  plan.host.pool_bytes = arena.bytes + outside.end();
-  const std::pair<const char*, std::int64_t> of_runtime[] = {
-      {"runtime floor", needs.runtime_floor_bytes},
-      {"kernels", needs.kernel_bytes},
-      {"allowance", needs.allowance_bytes}};
-  for (const auto& [part, bytes] : of_runtime) {
-    PLIMSOLL_RETURN_IF_ERROR(outside.take(part, bytes, 1, Purpose::runtime));
-  }
-  if (arena.bytes > kMostBytes - outside.end()) return absurd("the job");
-  plan.host.peak_bytes = arena.bytes + outside.end();
+  // A mapping of its own.
+  Ranges user(host.accounts);
+  PLIMSOLL_RETURN_IF_ERROR(user.take("user data", needs.user_bytes,
+                                     needs.page_bytes, Purpose::user));
+  if (host.pool_bytes > kMostBytes - user.end()) return absurd("the job");
+  host.pool_bytes += user.end();
+  PLIMSOLL_RETURN_IF_ERROR(add_runtime(needs.runtime_floor_bytes,
+                                       needs.kernel_bytes,
+                                       needs.allowance_bytes, host));
   plan.programs = std::move(programs);
   plan.fingerprint = std::move(fingerprint);
   return plan;

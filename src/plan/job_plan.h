@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,17 @@ struct StateNeed {
   graph::TensorType type;
 };
 
+// What it must hold in a device's own memory beside its programs and states.
+struct DeviceNeeds {
+  std::int64_t alignment_bytes = 256;  // of every buffer
+  std::int64_t granularity_bytes = 2 << 20;
+  int input_slots = 1;
+  std::int64_t input_slot_bytes = 0;     // one batch of all inputs, aligned
+  std::int64_t runtime_floor_bytes = 0;  // the driver's own for the process
+  std::int64_t kernel_bytes = 0;
+  std::int64_t allowance_bytes = 0;
+};
+
 // What the job must hold beside its programs.
 struct JobNeeds {
   std::vector<StateNeed> states;
@@ -31,11 +43,13 @@ struct JobNeeds {
   std::int64_t kernel_bytes = 0;         // kernels' private memory
   std::int64_t allowance_bytes = 0;      // what calibration cannot know
   std::int64_t page_bytes = 4096;
+  std::optional<DeviceNeeds> device;  // empty: programs run in host memory
 };
 
-// The arena, from its start: states (parameters, statistics, counters and
-// metrics, then the optimizer's; each group in the order of JobNeeds), staging
-// slots, pipeline, transient.
+// The arena that programs run in, from its start: states (parameters,
+// statistics, counters and metrics, then the optimizer's; each group in the
+// order of JobNeeds), staging slots, pipeline, transient. On a device: its
+// input slots as staging, and no pipeline.
 struct ArenaLayout {
   std::vector<std::int64_t> state_offsets;  // by JobNeeds::states
   std::int64_t staging_offset = 0;
@@ -43,6 +57,16 @@ struct ArenaLayout {
   std::int64_t transient_offset = 0;
   std::int64_t bytes = 0;  // whole pages
   friend bool operator==(const ArenaLayout&, const ArenaLayout&) = default;
+};
+
+// The host's side of a job on a device, from its start: a page for values that
+// come back, staging slots (both pinned), pipeline. All 0 without a device.
+struct HostLayout {
+  std::int64_t values_offset = 0;
+  std::int64_t staging_offset = 0;
+  std::int64_t pipeline_offset = 0;
+  std::int64_t bytes = 0;  // whole pages
+  friend bool operator==(const HostLayout&, const HostLayout&) = default;
 };
 
 struct SpaceForecast {
@@ -54,8 +78,10 @@ struct SpaceForecast {
 
 struct JobPlan {
   std::vector<ProgramPlan> programs;
-  ArenaLayout arena;
+  ArenaLayout arena;      // on the device, where there is one
+  HostLayout host_arena;  // only then
   SpaceForecast host;
+  std::optional<SpaceForecast> device;
   std::string
       fingerprint;  // library versions, instruction set, threads, device
   friend bool operator==(const JobPlan&, const JobPlan&) = default;
@@ -63,9 +89,9 @@ struct JobPlan {
 
 // The accounts are those of the program with the greatest height. Padding
 // belongs to what it pads, except that bytes lost between transient buffers
-// and at the end of the last page count as scratch. `user` is a mapping of its
-// own, in whole pages. Sizes that are negative or pass 2^62 are errors that
-// name the part.
+// and at the end of the arena's last page count as scratch. `user` is a mapping
+// of its own, in whole pages. Sizes that are negative or pass 2^62 are errors
+// that name the part.
 Result<JobPlan> lay_out(const JobNeeds& needs,
                         std::vector<ProgramPlan> programs,
                         std::string fingerprint);

@@ -37,6 +37,13 @@ json write(const ArenaLayout& arena) {
           {"bytes", arena.bytes}};
 }
 
+json write(const HostLayout& host) {
+  return {{"values_offset", host.values_offset},
+          {"staging_offset", host.staging_offset},
+          {"pipeline_offset", host.pipeline_offset},
+          {"bytes", host.bytes}};
+}
+
 json write(const SpaceForecast& forecast) {
   json accounts = json::object();
   for (std::size_t i = 0; i < kPurposes; ++i) {
@@ -129,6 +136,19 @@ ArenaLayout read_arena(const JsonReader& in) {
   return arena;
 }
 
+HostLayout read_host(const JsonReader& in) {
+  HostLayout host;
+  if (!in.is_object_with(
+          {"values_offset", "staging_offset", "pipeline_offset", "bytes"})) {
+    return host;
+  }
+  host.bytes = in["bytes"].integer(0, kMostBytes);
+  host.pipeline_offset = in["pipeline_offset"].integer(0, host.bytes);
+  host.staging_offset = in["staging_offset"].integer(0, host.pipeline_offset);
+  host.values_offset = in["values_offset"].integer(0, host.staging_offset);
+  return host;
+}
+
 SpaceForecast read_forecast(const JsonReader& in) {
   SpaceForecast forecast;
   if (!in.is_object_with({"peak_bytes", "pool_bytes", "accounts"})) {
@@ -158,8 +178,12 @@ SpaceForecast read_forecast(const JsonReader& in) {
 
 JobPlan read_job(const JsonReader& in) {
   JobPlan plan;
-  if (!in.is_object_with(
-          {"format", "programs", "arena", "host", "fingerprint"})) {
+  const bool on_device = in.has("device");
+  if (on_device
+          ? !in.is_object_with({"format", "programs", "arena", "host_arena",
+                                "host", "device", "fingerprint"})
+          : !in.is_object_with(
+                {"format", "programs", "arena", "host", "fingerprint"})) {
     return plan;
   }
   if (in["format"].string() != kFormat) {
@@ -170,6 +194,10 @@ JobPlan read_job(const JsonReader& in) {
   }
   plan.arena = read_arena(in["arena"]);
   plan.host = read_forecast(in["host"]);
+  if (on_device) {
+    plan.host_arena = read_host(in["host_arena"]);
+    plan.device = read_forecast(in["device"]);
+  }
   plan.fingerprint = in["fingerprint"].string();
   if (!in.ok()) return plan;
   for (const ProgramPlan& program : plan.programs) {
@@ -177,8 +205,13 @@ JobPlan read_job(const JsonReader& in) {
       in["arena"].fail("is too small for program " + program.name);
     }
   }
-  if (plan.host.pool_bytes < plan.arena.bytes) {
+  const std::int64_t host_arena =
+      on_device ? plan.host_arena.bytes : plan.arena.bytes;
+  if (plan.host.pool_bytes < host_arena) {
     in["host"].fail("pool_bytes is less than the arena");
+  }
+  if (on_device && plan.device->pool_bytes < plan.arena.bytes) {
+    in["device"].fail("pool_bytes is less than the arena");
   }
   return plan;
 }
@@ -190,11 +223,15 @@ std::string to_json(const JobPlan& plan) {
   for (const ProgramPlan& program : plan.programs) {
     programs.push_back(write(program));
   }
-  const json file = {{"format", kFormat},
-                     {"programs", programs},
-                     {"arena", write(plan.arena)},
-                     {"host", write(plan.host)},
-                     {"fingerprint", plan.fingerprint}};
+  json file = {{"format", kFormat},
+               {"programs", programs},
+               {"arena", write(plan.arena)},
+               {"host", write(plan.host)},
+               {"fingerprint", plan.fingerprint}};
+  if (plan.device) {
+    file["host_arena"] = write(plan.host_arena);
+    file["device"] = write(*plan.device);
+  }
   return file.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

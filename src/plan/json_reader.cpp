@@ -32,6 +32,10 @@ bool JsonReader::is_object_with(
   return ok();
 }
 
+bool JsonReader::has(std::string_view key) const {
+  return value_.is_object() && value_.contains(key);
+}
+
 JsonReader JsonReader::operator[](std::string_view key) const {
   std::string path = path_.empty() ? "" : path_ + ".";
   path += key;

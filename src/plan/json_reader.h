@@ -22,6 +22,7 @@ class JsonReader {
 
   // Fails unless this is an object with exactly these keys.
   bool is_object_with(std::initializer_list<std::string_view> keys) const;
+  bool has(std::string_view key) const;  // false unless an object
   // The value under a key that is_object_with() has seen.
   JsonReader operator[](std::string_view key) const;
   std::vector<JsonReader> items() const;  // of an array

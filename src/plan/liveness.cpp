@@ -26,12 +26,14 @@ std::pmr::vector<Life> lives(const graph::LoweredGraph& program,
 std::pmr::vector<std::int64_t> live_bytes(const graph::LoweredGraph& program,
                                           std::span<const std::int32_t> order,
                                           std::span<const Life> lives,
+                                          std::int64_t alignment_bytes,
                                           std::pmr::memory_resource* memory) {
   // Changes first, then their running sum.
   std::pmr::vector<std::int64_t> bytes(order.size() + 1, 0, memory);
   for (std::size_t i = 0; i < lives.size(); ++i) {
     if (lives[i].first < 0) continue;
-    const std::int64_t size = aligned(program.buffers[i].bytes);
+    const std::int64_t size =
+        round_up(program.buffers[i].bytes, alignment_bytes);
     bytes[static_cast<std::size_t>(lives[i].first)] += size;
     bytes[static_cast<std::size_t>(lives[i].last) + 1] -= size;
   }
@@ -40,7 +42,8 @@ std::pmr::vector<std::int64_t> live_bytes(const graph::LoweredGraph& program,
     alive += bytes[position];
     const auto index = static_cast<std::size_t>(order[position]);
     bytes[position] =
-        alive + aligned(program.instructions[index].kernel.scratch_bytes);
+        alive + round_up(program.instructions[index].kernel.scratch_bytes,
+                         alignment_bytes);
   }
   bytes.pop_back();
   return bytes;

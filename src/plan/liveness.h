@@ -11,10 +11,6 @@
 
 namespace plimsoll::plan {
 
-inline std::int64_t aligned(std::int64_t bytes) {
-  return round_up(bytes, kBufferAlignment);
-}
-
 // Positions in the order, both included; first < 0: never alive.
 struct Life {
   std::int32_t first = -1;
@@ -26,10 +22,11 @@ std::pmr::vector<Life> lives(const graph::LoweredGraph& program,
                              std::span<const std::int32_t> order,
                              std::pmr::memory_resource* memory);
 
-// Bytes alive while each position runs, scratch included.
+// Bytes alive, each buffer aligned, while each position runs; with scratch.
 std::pmr::vector<std::int64_t> live_bytes(const graph::LoweredGraph& program,
                                           std::span<const std::int32_t> order,
                                           std::span<const Life> lives,
+                                          std::int64_t alignment_bytes,
                                           std::pmr::memory_resource* memory);
 
 }  // namespace plimsoll::plan

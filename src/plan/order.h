@@ -29,9 +29,11 @@ Order given_order(const graph::LoweredGraph& program,
 Order updates_first(const graph::LoweredGraph& program,
                     const Dependencies& dependencies,
                     std::pmr::memory_resource* memory);
-// At each step what lets most bytes go, looking a few instructions ahead.
+// At each step what lets most bytes go, looking a few instructions ahead;
+// buffers are aligned.
 Order release_soonest(const graph::LoweredGraph& program,
                       const Dependencies& dependencies,
+                      std::int64_t alignment_bytes,
                       std::pmr::memory_resource* memory);
 
 }  // namespace plimsoll::plan

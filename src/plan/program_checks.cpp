@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plan/program_plan.h"
+#include "base/units.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -16,12 +16,13 @@ Error bad(const std::string& who, const std::string& what) {
 }
 
 // Adds `bytes`, aligned, to `sum`.
-Status count(const std::string& who, std::int64_t bytes, std::int64_t& sum) {
+Status count(const std::string& who, std::int64_t bytes,
+             std::int64_t alignment_bytes, std::int64_t& sum) {
   if (bytes < 0) return bad(who, "negative size");
-  if (bytes > kMostBytes - sum - kBufferAlignment) {
+  if (bytes > kMostBytes - sum - alignment_bytes) {
     return bad(who, "the program's buffers pass 2^62 bytes");
   }
-  sum += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  sum += round_up(bytes, alignment_bytes);
   return {};
 }
 
@@ -60,7 +61,11 @@ Status check_instruction(const graph::LoweredGraph& program, std::size_t index,
 
 }  // namespace
 
-Status check_program(const graph::LoweredGraph& program) {
+Status check_program(const graph::LoweredGraph& program,
+                     std::int64_t alignment_bytes) {
+  if (alignment_bytes < 1 || alignment_bytes > kGiB) {
+    return bad("program", "the alignment is not from 1 to 2^30 bytes");
+  }
   if (program.buffers.size() >= kMostIndices ||
       program.instructions.size() >= kMostIndices) {
     return bad("program", "too many buffers or instructions");
@@ -69,14 +74,16 @@ Status check_program(const graph::LoweredGraph& program) {
   std::int64_t sum = 0;
   std::vector<bool> written;
   for (const graph::Buffer& buffer : program.buffers) {
-    PLIMSOLL_RETURN_IF_ERROR(count(buffer.name, buffer.bytes, sum));
+    PLIMSOLL_RETURN_IF_ERROR(
+        count(buffer.name, buffer.bytes, alignment_bytes, sum));
     written.push_back(buffer.kind != graph::BufferKind::transient);
   }
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     PLIMSOLL_RETURN_IF_ERROR(check_instruction(program, i, written));
     const graph::Instruction& instruction = program.instructions[i];
-    PLIMSOLL_RETURN_IF_ERROR(
-        count(instruction.name, instruction.kernel.scratch_bytes, sum));
+    PLIMSOLL_RETURN_IF_ERROR(count(instruction.name,
+                                   instruction.kernel.scratch_bytes,
+                                   alignment_bytes, sum));
   }
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     if (program.buffers[i].output && !written[i]) {

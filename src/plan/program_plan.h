@@ -34,12 +34,13 @@ struct ProgramPlan {
   friend bool operator==(const ProgramPlan&, const ProgramPlan&) = default;
 };
 
-inline constexpr std::int64_t kBufferAlignment = 64;
+inline constexpr std::int64_t kBufferAlignment = 64;  // on the host
 
 struct PlanOptions {
   // Where the planner's own tables live; null: the default resource. When it
   // runs dry (std::bad_alloc) the answer is an over_budget error.
   std::pmr::memory_resource* memory = nullptr;
+  std::int64_t alignment_bytes = kBufferAlignment;  // of every offset
 };
 
 // Chooses the order with the least peak among the candidates it tries, then
@@ -52,7 +53,8 @@ Result<ProgramPlan> plan_program(const graph::LoweredGraph& program,
 
 // Transient bytes alive (aligned, with scratch) while each position of the
 // order runs; the plan must belong to the program.
-std::vector<std::int64_t> memory_timeline(const graph::LoweredGraph& program,
-                                          const ProgramPlan& plan);
+std::vector<std::int64_t> memory_timeline(
+    const graph::LoweredGraph& program, const ProgramPlan& plan,
+    std::int64_t alignment_bytes = kBufferAlignment);
 
 }  // namespace plimsoll::plan

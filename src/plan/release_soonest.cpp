@@ -2,7 +2,7 @@
 #include <array>
 #include <limits>
 
-#include "plan/liveness.h"
+#include "base/units.h"
 #include "plan/order.h"
 
 namespace plimsoll::plan {
@@ -22,9 +22,11 @@ struct Outlook {
 class Scheduler {
  public:
   Scheduler(const graph::LoweredGraph& program,
-            const Dependencies& dependencies, std::pmr::memory_resource* memory)
+            const Dependencies& dependencies, std::int64_t alignment_bytes,
+            std::pmr::memory_resource* memory)
       : program_(program),
         dependencies_(dependencies),
+        alignment_bytes_(alignment_bytes),
         waits_(dependencies.waits, memory),
         users_left_(program.buffers.size(), 0, memory),
         alive_(program.buffers.size(), false, memory),
@@ -80,6 +82,10 @@ class Scheduler {
          at < dependencies_.starts[index + 1]; ++at) {
       f(dependencies_.successors[static_cast<std::size_t>(at)]);
     }
+  }
+
+  std::int64_t aligned(std::int64_t bytes) const {
+    return round_up(bytes, alignment_bytes_);
   }
 
   // Runs one instruction in the books; `during` is the most bytes it adds
@@ -200,6 +206,7 @@ class Scheduler {
 
   const graph::LoweredGraph& program_;
   const Dependencies& dependencies_;
+  std::int64_t alignment_bytes_;
   std::pmr::vector<std::int32_t> waits_;
   std::pmr::vector<std::int32_t> users_left_;  // touches still to come
   std::pmr::vector<bool> alive_;
@@ -211,8 +218,9 @@ class Scheduler {
 
 Order release_soonest(const graph::LoweredGraph& program,
                       const Dependencies& dependencies,
+                      std::int64_t alignment_bytes,
                       std::pmr::memory_resource* memory) {
-  return Scheduler(program, dependencies, memory).run(memory);
+  return Scheduler(program, dependencies, alignment_bytes, memory).run(memory);
 }
 
 }  // namespace plimsoll::plan

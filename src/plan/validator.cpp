@@ -139,24 +139,30 @@ struct Block {
   int account = 0;        // 0 activations, 1 gradients, 2 scratch
 };
 
-Result<Block> block(std::string name, std::int64_t offset, std::int64_t bytes,
-                    std::int64_t born, std::int64_t dead, int account) {
-  if (offset < 0) return broken(name + " has no offset");
-  if (offset % kBufferAlignment != 0) {
-    return broken(name + " is misaligned at " + text(offset));
+// Makes blocks whose offsets and sizes keep an alignment.
+struct Mason {
+  std::int64_t alignment_bytes = 0;
+
+  Result<Block> block(std::string name, std::int64_t offset, std::int64_t bytes,
+                      std::int64_t born, std::int64_t dead, int account) const {
+    if (offset < 0) return broken(name + " has no offset");
+    if (offset % alignment_bytes != 0) {
+      return broken(name + " is misaligned at " + text(offset));
+    }
+    std::int64_t end = 0;
+    if (bytes < 0 || __builtin_add_overflow(bytes, alignment_bytes - 1, &end) ||
+        __builtin_add_overflow(offset, end / alignment_bytes * alignment_bytes,
+                               &end)) {
+      return broken(name + " has an impossible size or offset");
+    }
+    return Block{std::move(name), offset, end, born, dead, account};
   }
-  std::int64_t end = 0;
-  if (bytes < 0 || __builtin_add_overflow(bytes, kBufferAlignment - 1, &end) ||
-      __builtin_add_overflow(offset, end / kBufferAlignment * kBufferAlignment,
-                             &end)) {
-    return broken(name + " has an impossible size or offset");
-  }
-  return Block{std::move(name), offset, end, born, dead, account};
-}
+};
 
 Result<std::vector<Block>> blocks_of(const LoweredGraph& program,
                                      const ProgramPlan& plan,
-                                     const std::vector<std::int64_t>& where) {
+                                     const std::vector<std::int64_t>& where,
+                                     const Mason& mason) {
   const auto steps = static_cast<std::int64_t>(program.instructions.size());
   std::vector<std::int64_t> born(program.buffers.size(), steps);
   std::vector<std::int64_t> dead(program.buffers.size(), 0);
@@ -175,9 +181,9 @@ Result<std::vector<Block>> blocks_of(const LoweredGraph& program,
       if (plan.scratch_offsets[i] == -1) continue;
       return broken(name + " has an offset but no bytes");
     }
-    PLIMSOLL_ASSIGN(Block scratch, block(name, plan.scratch_offsets[i],
-                                         instruction.kernel.scratch_bytes,
-                                         where[i], where[i] + 1, 2));
+    PLIMSOLL_ASSIGN(Block scratch, mason.block(name, plan.scratch_offsets[i],
+                                               instruction.kernel.scratch_bytes,
+                                               where[i], where[i] + 1, 2));
     blocks.push_back(std::move(scratch));
   }
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
@@ -187,9 +193,10 @@ Result<std::vector<Block>> blocks_of(const LoweredGraph& program,
       return broken(buffer.name + " is not transient but has an offset");
     }
     const int account = buffer.phase == graph::Phase::forward ? 0 : 1;
-    PLIMSOLL_ASSIGN(Block taken,
-                    block(buffer.name, plan.buffer_offsets[b], buffer.bytes,
-                          born[b], buffer.output ? steps : dead[b], account));
+    PLIMSOLL_ASSIGN(
+        Block taken,
+        mason.block(buffer.name, plan.buffer_offsets[b], buffer.bytes, born[b],
+                    buffer.output ? steps : dead[b], account));
     if (taken.born < taken.dead) blocks.push_back(std::move(taken));
   }
   return blocks;
@@ -281,12 +288,15 @@ Status check_claims(const LoweredGraph& program, const ProgramPlan& plan) {
 
 }  // namespace
 
-Status validate(const graph::LoweredGraph& program, const ProgramPlan& plan) {
+Status validate(const graph::LoweredGraph& program, const ProgramPlan& plan,
+                std::int64_t alignment_bytes) {
+  if (alignment_bytes < 1) return broken("the alignment is not positive");
   PLIMSOLL_RETURN_IF_ERROR(check_sizes(program, plan));
   PLIMSOLL_ASSIGN(const auto where, check_permutation(program, plan));
   PLIMSOLL_RETURN_IF_ERROR(check_after(program, where));
   PLIMSOLL_RETURN_IF_ERROR(check_reads(program, plan));
-  PLIMSOLL_ASSIGN(const auto blocks, blocks_of(program, plan, where));
+  PLIMSOLL_ASSIGN(const auto blocks,
+                  blocks_of(program, plan, where, Mason{alignment_bytes}));
   PLIMSOLL_RETURN_IF_ERROR(check_height(blocks, plan));
   PLIMSOLL_RETURN_IF_ERROR(check_overlaps_and_sums(blocks, plan));
   return check_claims(program, plan);

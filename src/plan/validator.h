@@ -9,6 +9,7 @@ namespace plimsoll::plan {
 // is no permutation or runs a reader before its writer, buffers alive at the
 // same time at overlapping addresses, an end above the height, a misaligned
 // or missing offset, a height above the packing's claim, wrong byte sums.
-Status validate(const graph::LoweredGraph& program, const ProgramPlan& plan);
+Status validate(const graph::LoweredGraph& program, const ProgramPlan& plan,
+                std::int64_t alignment_bytes = kBufferAlignment);
 
 }  // namespace plimsoll::plan

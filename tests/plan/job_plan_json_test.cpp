@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-JobPlan sample() {
+JobPlan sample(bool on_device = false) {
   std::vector<ProgramPlan> programs;
   for (const std::uint64_t seed : {1u, 2u}) {
     auto plan = plan_program(testing::random_program(seed),
@@ -26,6 +26,7 @@ JobPlan sample() {
   needs.slot_bytes = 4096;
   needs.user_bytes = 12345;
   needs.runtime_floor_bytes = 20'000'000;
+  if (on_device) needs.device.emplace().input_slot_bytes = 4096;
   auto plan = lay_out(needs, std::move(programs), "oneDNN 3.2 \"avx512\" \n é");
   EXPECT_TRUE(plan);
   return *std::move(plan);
@@ -196,6 +197,42 @@ TEST(JobPlanJson, DamagedFilesNeverDoMoreThanFail) {
     EXPECT_EQ(total(plan->host.accounts), plan->host.peak_bytes);
   }
   EXPECT_GT(refused, 1000);
+}
+
+TEST(JobPlanJson, OnADeviceBothSpacesComeBack) {
+  const JobPlan plan = sample(true);
+  const auto read = job_plan_from_json(to_json(plan));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, plan);
+  ASSERT_TRUE(read->device);
+  EXPECT_GT(read->host_arena.bytes, 0);
+  // Without one there is no word of it.
+  const json without = json::parse(to_json(sample()));
+  EXPECT_FALSE(without.contains("device"));
+  EXPECT_FALSE(without.contains("host_arena"));
+}
+
+TEST(JobPlanJson, TheDevicesPartsAreChecked) {
+  const json good = json::parse(to_json(sample(true)));
+  const auto said = [&](const char* where, const json& value) {
+    json file = good;
+    file[json::json_pointer(where)] = value;
+    return verdict(file);
+  };
+  EXPECT_EQ(verdict(good), "ok");
+  json file = good;
+  file.erase("host_arena");
+  EXPECT_EQ(verdict(file), "plan file: missing key \"host_arena\"");
+  file = good;
+  file.erase("device");
+  EXPECT_EQ(verdict(file), "plan file: unknown key \"host_arena\"");
+  EXPECT_EQ(said("/device", nullptr), "device: must be an object");
+  EXPECT_NE(said("/device/pool_bytes", 1), "ok");
+  EXPECT_NE(said("/device/peak_bytes", 1), "ok");
+  EXPECT_NE(said("/host_arena/bytes", -1), "ok");
+  EXPECT_NE(said("/host_arena/bytes", 1 << 30), "ok");
+  EXPECT_NE(said("/host_arena/staging_offset", 1 << 30), "ok");
+  EXPECT_NE(said("/host_arena/values_offset", 1 << 30), "ok");
 }
 
 }  // namespace

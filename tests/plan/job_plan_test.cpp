@@ -170,5 +170,81 @@ TEST(LayOut, AbsurdSizesAreErrors) {
   }
 }
 
+JobNeeds device_needs() {
+  JobNeeds made = needs();
+  DeviceNeeds& device = made.device.emplace();
+  device.input_slots = 2;
+  device.input_slot_bytes = 1000;
+  device.runtime_floor_bytes = 100'000'001;
+  device.kernel_bytes = 44;
+  device.allowance_bytes = 55;
+  return made;
+}
+
+TEST(LayOutOnADevice, EachSpaceHasItsOwn) {
+  const auto plan = lay_out(
+      device_needs(), {program("train", 6400, {4000, 1000, 1000})}, "here");
+  ASSERT_TRUE(plan) << plan.error().message;
+  // Six states of 256 bytes each, two slots of 1024.
+  EXPECT_EQ(plan->arena.state_offsets,
+            (std::vector<std::int64_t>{1024, 0, 256, 1280, 512, 768}));
+  EXPECT_EQ(plan->arena.staging_offset, 1536);
+  EXPECT_EQ(plan->arena.pipeline_offset, 1536 + 2048);
+  EXPECT_EQ(plan->arena.transient_offset, 1536 + 2048);
+  EXPECT_EQ(plan->arena.bytes, 2 * kMiB);
+  // A page of values, three slots of 1024, the pipeline.
+  EXPECT_EQ(plan->host_arena, (HostLayout{0, 4096, 4096 + 3 * 1024, 2 * 4096}));
+  ASSERT_TRUE(plan->device);
+  const Accounts& device = plan->device->accounts;
+  const auto on_device = [&](Purpose purpose) {
+    return device[static_cast<std::size_t>(purpose)];
+  };
+  EXPECT_EQ(on_device(Purpose::parameters), 1024);
+  EXPECT_EQ(on_device(Purpose::optimizer), 512);
+  EXPECT_EQ(on_device(Purpose::staging), 2048);
+  EXPECT_EQ(on_device(Purpose::activations), 4000);
+  EXPECT_EQ(on_device(Purpose::gradients), 1000);
+  EXPECT_EQ(on_device(Purpose::pipeline), 0);
+  EXPECT_EQ(on_device(Purpose::user), 0);
+  EXPECT_EQ(on_device(Purpose::runtime), 100'000'001 + 44 + 55);
+  EXPECT_EQ(total(device), plan->device->peak_bytes);
+  EXPECT_EQ(plan->device->pool_bytes, plan->arena.bytes);
+
+  EXPECT_EQ(account(*plan, Purpose::parameters), 0);
+  EXPECT_EQ(account(*plan, Purpose::activations), 0);
+  EXPECT_EQ(account(*plan, Purpose::scratch), 0);
+  EXPECT_EQ(account(*plan, Purpose::pipeline), 128);
+  EXPECT_EQ(account(*plan, Purpose::staging), 2 * 4096 - 128);
+  EXPECT_EQ(account(*plan, Purpose::user), 8192);
+  EXPECT_EQ(account(*plan, Purpose::runtime), 10'000'001 + 333 + 77);
+  EXPECT_EQ(total(plan->host.accounts), plan->host.peak_bytes);
+  EXPECT_EQ(plan->host.pool_bytes, 2 * 4096 + 8192);
+}
+
+TEST(LayOutOnADevice, AbsurdSizesAreErrors) {
+  const auto said = [](auto change) {
+    JobNeeds made = device_needs();
+    change(*made.device);
+    const auto plan = lay_out(made, {}, "");
+    return plan ? std::string("ok") : plan.error().message;
+  };
+  const std::string why = ": negative, or the job passes 2^62 bytes";
+  EXPECT_EQ(said([](DeviceNeeds&) {}), "ok");
+  EXPECT_EQ(said([](DeviceNeeds& d) { d.alignment_bytes = 100; }),
+            "device alignment: must be a multiple of 64 up to 1 GiB");
+  EXPECT_EQ(said([](DeviceNeeds& d) { d.granularity_bytes = 4096 + 64; }),
+            "device granularity: must be a multiple of 256 up to 1 GiB");
+  EXPECT_EQ(said([](DeviceNeeds& d) { d.input_slots = -1; }),
+            "staging slots" + why);
+  EXPECT_EQ(said([](DeviceNeeds& d) { d.input_slot_bytes = kMost; }),
+            "staging" + why);
+  EXPECT_EQ(said([](DeviceNeeds& d) { d.runtime_floor_bytes = -1; }),
+            "runtime floor" + why);
+  EXPECT_EQ(said([](DeviceNeeds& d) { d.kernel_bytes = kMost; }),
+            "kernels" + why);
+  EXPECT_EQ(said([](DeviceNeeds& d) { d.allowance_bytes = kMost; }),
+            "allowance" + why);
+}
+
 }  // namespace
 }  // namespace plimsoll::plan

@@ -21,7 +21,8 @@ std::vector<std::int32_t> plain(const Order& order) {
 
 std::int64_t peak(const graph::LoweredGraph& program, const Order& order) {
   const auto alive = lives(program, order, heap());
-  const auto bytes = live_bytes(program, order, alive, heap());
+  const auto bytes =
+      live_bytes(program, order, alive, kBufferAlignment, heap());
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -79,7 +80,8 @@ TEST(Order, LowestCandidateIsChosenAndTiesKeepTheGivenOrder) {
   const std::int64_t least =
       std::min({peak(program, given_order(program, heap())),
                 peak(program, updates_first(program, dependent, heap())),
-                peak(program, release_soonest(program, dependent, heap()))});
+                peak(program, release_soonest(program, dependent,
+                                              kBufferAlignment, heap()))});
   EXPECT_EQ(plan->lower_bound_bytes, least);
 
   ProgramBuilder build;  // nothing to gain
@@ -112,7 +114,8 @@ TEST(Order, ReleaseSoonestFinishesABranchBeforeTheNext) {
   const auto sum = build.output("sum", 64);
   build.run("sum", small, {sum}, Phase::forward, 0);
   const Dependencies dependent = dependencies(build.program, heap());
-  const Order order = release_soonest(build.program, dependent, heap());
+  const Order order =
+      release_soonest(build.program, dependent, kBufferAlignment, heap());
   expect_respects(build.program, order);
   EXPECT_EQ(peak(build.program, order), 64000 + 4 * 64);
 }
@@ -145,7 +148,8 @@ TEST(Order, EveryCandidateIsAValidOrder) {
     const graph::LoweredGraph program = testing::random_program(seed);
     const Dependencies dependent = dependencies(program, heap());
     expect_respects(program, updates_first(program, dependent, heap()));
-    expect_respects(program, release_soonest(program, dependent, heap()));
+    expect_respects(
+        program, release_soonest(program, dependent, kBufferAlignment, heap()));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "plan/random_program.h"
@@ -168,6 +169,35 @@ TEST(ProgramPlan, PlanningStaysInTheMemoryItIsGiven) {
   const auto again = plan_program(program, "train", {&large});
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, *plan_program(program, "train"));
+}
+
+TEST(ProgramPlan, KeepsALargerAlignment) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const graph::LoweredGraph program = testing::random_program(seed);
+    PlanOptions options;
+    options.alignment_bytes = 256;
+    const auto plan = plan_program(program, "train", options);
+    ASSERT_TRUE(plan);
+    EXPECT_TRUE(validate(program, *plan, 256));
+    for (const auto* offsets :
+         {&plan->buffer_offsets, &plan->scratch_offsets}) {
+      for (const std::int64_t offset : *offsets) {
+        EXPECT_TRUE(offset == -1 || offset % 256 == 0);
+      }
+    }
+    const auto timeline = memory_timeline(program, *plan, 256);
+    EXPECT_EQ(*std::max_element(timeline.begin(), timeline.end()),
+              plan->lower_bound_bytes);
+  }
+}
+
+TEST(ProgramPlan, AnAbsurdAlignmentIsAnError) {
+  ProgramBuilder build;
+  PlanOptions options;
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1} << 40}) {
+    options.alignment_bytes = bytes;
+    EXPECT_FALSE(plan_program(build.program, "train", options));
+  }
 }
 
 }  // namespace

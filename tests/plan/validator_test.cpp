@@ -242,5 +242,13 @@ TEST_F(Validator, FindsAnOutputMovedOntoAnInput) {
   EXPECT_GT(damaged, 20);
 }
 
+TEST_F(Validator, TheAlignmentIsTheCallers) {
+  const Status status = validate(build.program, plan, 256);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message,
+            "plan: scratch of make_b is misaligned at 192");
+  EXPECT_FALSE(validate(build.program, plan, 0));
+}
+
 }  // namespace
 }  // namespace plimsoll::plan
