@@ -30,6 +30,9 @@ struct FeederOptions {
   // Threads that fill free slots ahead; 0: next() fills one. A stream is
   // pulled by one.
   int readers = 0;
+  // False: every field is copied into a slot, even one that could be lent.
+  bool borrow = true;
+  std::int64_t alignment_bytes = 64;  // of each field in a slot; 64 or more
 };
 
 // Where everything lies in the memory handed to create(): plain values, so

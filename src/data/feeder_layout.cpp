@@ -55,14 +55,15 @@ Result<FeederLayout> feeder_layout(const Input& input,
   bool all = true;
   for (std::size_t i = 0; i < spec.size(); ++i) {
     const DType as = cast_of(options, spec, i);
-    const bool borrow = input.set && as == spec[i].dtype &&
+    const bool borrow = options.borrow && input.set && as == spec[i].dtype &&
                         input.set->borrow(static_cast<int>(i), 0) != nullptr;
     layout.borrowed.push_back(borrow);
     layout.field_offsets.push_back(layout.slot_bytes);
     all = all && borrow;
     if (!borrow) {
       layout.slot_bytes +=
-          aligned(options.batch * spec[i].shape.elements() * size_of(as));
+          round_up(options.batch * spec[i].shape.elements() * size_of(as),
+                   options.alignment_bytes);
     }
     if (as != spec[i].dtype) cast_row_bytes += aligned(spec[i].most_bytes);
   }

@@ -271,6 +271,20 @@ TEST_F(FeederBorrows, ShuffledRowsAreGathered) {
   EXPECT_EQ(labels, labels_);
 }
 
+TEST_F(FeederBorrows, UnlessCopiesAreAskedFor) {
+  FeederOptions options = options_of(8, 2, 1);
+  options.borrow = false;
+  options.alignment_bytes = 256;
+  const FeederLayout layout = *feeder_layout(input_over(set_), options);
+  EXPECT_EQ(layout.borrowed, (std::vector<bool>{false, false}));
+  EXPECT_EQ(layout.slots, 2);
+  EXPECT_EQ(layout.field_offsets, (std::vector<std::int64_t>{0, 256}));
+  EXPECT_EQ(layout.slot_bytes, 512);
+  FedBy fed(input_over(set_), options);
+  ASSERT_TRUE(fed.feeder->start({0, 0, {}}));
+  EXPECT_EQ(drain(*fed.feeder, 8, 20), labels_);
+}
+
 TEST(FeederLayout, CountsEveryByte) {
   const Input input = input_over(std::make_shared<NumberedSet>(100));
   const FeederLayout layout = *feeder_layout(input, options_of(10, 3, 2));
