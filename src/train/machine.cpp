@@ -6,12 +6,26 @@
 
 namespace plimsoll::train {
 
+namespace {
+
+void add_versions(const DeviceProfile& profile, std::string& text) {
+  for (const auto& [library, version] : profile.library_versions) {
+    text += fmt::format(" {}={}", library, version);
+  }
+}
+
+}  // namespace
+
 std::string Machine::fingerprint() const {
   std::string text =
       fmt::format("{} {} {} threads={}", profile_.kind, profile_.name,
                   profile_.instruction_set, profile_.threads);
-  for (const auto& [library, version] : profile_.library_versions) {
-    text += fmt::format(" {}={}", library, version);
+  add_versions(profile_, text);
+  if (device_profile_) {
+    text +=
+        fmt::format(" device={} {} {}", device_profile_->kind,
+                    device_profile_->name, device_profile_->instruction_set);
+    add_versions(*device_profile_, text);
   }
   return fmt::format("{} {}", hash_text(stable_hash(text)), text);
 }

@@ -32,6 +32,32 @@ Json pipeline_json(const PipelineReport& report) {
           {"reason", report.reason}};
 }
 
+// What is known of one memory.
+struct SpaceFigures {
+  std::int64_t runtime_floor_bytes = 0;
+  std::int64_t allowance_bytes = 0;
+};
+
+Json space_json(const plan::SpaceForecast& forecast, const Budget& budget,
+                const SpaceFigures& figures) {
+  Json accounts = Json::object();
+  for (int i = 0; i < kPurposes; ++i) {
+    accounts[std::string(name_of(static_cast<Purpose>(i)))] =
+        forecast.accounts[static_cast<std::size_t>(i)];
+  }
+  return {{"budget", budget.bytes},
+          {"budget_source", budget.source},
+          {"peak", forecast.peak_bytes},
+          {"accounts", accounts},
+          {"pools", forecast.pool_bytes},
+          {"runtime_floor", figures.runtime_floor_bytes},
+          {"allowance", figures.allowance_bytes}};
+}
+
+Json batch_or_null(const std::optional<std::int64_t>& batch) {
+  return batch ? Json(*batch) : Json();
+}
+
 }  // namespace
 
 std::string pipeline_json_text(const PipelineReport& report) {
@@ -39,10 +65,11 @@ std::string pipeline_json_text(const PipelineReport& report) {
 }
 
 std::string to_json(const PlanReport& report, bool whole_plan) {
-  Json accounts = Json::object();
-  for (int i = 0; i < kPurposes; ++i) {
-    accounts[std::string(name_of(static_cast<Purpose>(i)))] =
-        report.plan.host.accounts[static_cast<std::size_t>(i)];
+  Json device;
+  if (report.plan.device && report.device_budget) {
+    device = space_json(
+        *report.plan.device, *report.device_budget,
+        {report.device_runtime_floor_bytes, report.device_allowance_bytes});
   }
   Json remedies = Json::array();
   for (const Remedy& remedy : report.remedies) {
@@ -65,20 +92,14 @@ std::string to_json(const PlanReport& report, bool whole_plan) {
       {"fits", report.fits},
       {"exact", report.exact},
       {"host",
-       {{"budget", report.host_budget.bytes},
-        {"budget_source", report.host_budget.source},
-        {"peak", report.plan.host.peak_bytes},
-        {"accounts", accounts},
-        {"pools", report.plan.host.pool_bytes},
-        {"runtime_floor", report.runtime_floor_bytes},
-        {"allowance", report.allowance_bytes}}},
-      {"device", nullptr},
+       space_json(report.plan.host, report.host_budget,
+                  {report.runtime_floor_bytes, report.allowance_bytes})},
+      {"device", device},
       {"first_to_exhaust",
        report.first_to_exhaust ? Json(*report.first_to_exhaust) : Json()},
       {"exhausts_at",
-       {{"host",
-         report.host_exhausts_at ? Json(*report.host_exhausts_at) : Json()},
-        {"device", nullptr}}},
+       {{"host", batch_or_null(report.host_exhausts_at)},
+        {"device", batch_or_null(report.device_exhausts_at)}}},
       {"choices",
        {{"micro_batch", choices.micro_batch},
         {"accumulation_steps", choices.accumulation_steps},

@@ -53,6 +53,11 @@ class JobPlanner {
     return planned_.graphs.predict;
   }
 
+  std::int64_t alignment_bytes() const {
+    const DeviceProfile* device = machine_.device_profile();
+    return device ? device->alignment_bytes : plan::kBufferAlignment;
+  }
+
   // A full batch, and the last partial one where the set does not divide.
   Status add_programs(Stage stage) {
     const std::int64_t batch = job_.train.batch;
@@ -82,17 +87,19 @@ class JobPlanner {
     PlannedProgram program;
     PLIMSOLL_ASSIGN(
         program.lowered,
-        graph::lower(graph, batch, machine_.kernels(), ops::standard_ops()));
+        graph::lower(graph, batch, machine_.catalog(), ops::standard_ops()));
     CappedResource memory(machine_.planning_memory(),
                           machine_.planning_cap_bytes());
     PLIMSOLL_ASSIGN(auto plan,
-                    plan::plan_program(program.lowered, name, {&memory}));
-    PLIMSOLL_RETURN_IF_ERROR(plan::validate(program.lowered, plan));
+                    plan::plan_program(program.lowered, name,
+                                       {&memory, alignment_bytes()}));
+    PLIMSOLL_RETURN_IF_ERROR(
+        plan::validate(program.lowered, plan, alignment_bytes()));
     for (const graph::State& state : graph.states) {
       program.job_state.push_back(state_index(state, graph.type(state.value)));
     }
     for (const graph::Instruction& step : program.lowered.instructions) {
-      planned_.needs.kernel_bytes += step.kernel.private_bytes;
+      kernel_bytes_ += step.kernel.private_bytes;
     }
     planned_.numerics_key =
         stable_hash(hash_text(plan.numerics_key), planned_.numerics_key);
@@ -115,6 +122,11 @@ class JobPlanner {
     const JobInput& input = data_.input(stage);
     feed.options = feeder_options(job_, input, machine_.profile().threads,
                                   planned_.graphs.labels.dtype);
+    if (machine_.device_profile()) {
+      // A device copies from pinned slots alone, each as a whole.
+      feed.options.borrow = false;
+      feed.options.alignment_bytes = alignment_bytes();
+    }
     if (!data_.resident) {
       PLIMSOLL_RETURN_IF_ERROR(divide_share(stage, feed));
       PLIMSOLL_ASSIGN(feed.layout,
@@ -144,7 +156,7 @@ class JobPlanner {
       const int threads = machine_.profile().threads;
       const data::Consumer consumer{
           full < 0 ? 0 : plans_[static_cast<std::size_t>(full)].compute_seconds,
-          threads};
+          machine_.device_profile() ? 1 : threads};
       PLIMSOLL_ASSIGN(
           const data::Division division,
           data::divide_share(input, feed.options, *cost, threads, consumer,
@@ -192,14 +204,40 @@ class JobPlanner {
     needs.pipeline_bytes = all - staging;
     needs.page_bytes = machine_.host().granularity_bytes();
     const DeviceProfile& profile = machine_.profile();
-    needs.runtime_floor_bytes = profile.runtime_floor_bytes +
-                                profile.instruction_bytes * instructions();
+    const DeviceProfile* device = machine_.device_profile();
+    needs.runtime_floor_bytes =
+        (device ? device->host_floor_bytes : profile.runtime_floor_bytes) +
+        profile.instruction_bytes * instructions();
     needs.runtime_floor_bytes +=
         pipeline_threads() * data::ReaderThread::kTouchedBytes;
     for (const auto& source : data_.sources) {
       if (source) needs.runtime_floor_bytes += source->held_bytes();
     }
     needs.allowance_bytes = profile.allowance_bytes;
+    if (device) {
+      needs.device = device_needs(*device);
+    } else {
+      needs.kernel_bytes = kernel_bytes_;
+    }
+  }
+
+  // Each staging slot has its counterpart, so that copies run ahead as far as
+  // reading does.
+  plan::DeviceNeeds device_needs(const DeviceProfile& device) const {
+    plan::DeviceNeeds needs;
+    needs.alignment_bytes = device.alignment_bytes;
+    needs.granularity_bytes = device.granularity_bytes;
+    for (const Feed& feed : planned_.feeds) {
+      const int least = feed.layout.readers > 0 ? 2 : 1;
+      needs.input_slots =
+          std::max({needs.input_slots, feed.layout.slots, least});
+      needs.input_slot_bytes =
+          std::max(needs.input_slot_bytes, feed.layout.slot_bytes);
+    }
+    needs.runtime_floor_bytes = device.runtime_floor_bytes;
+    needs.kernel_bytes = kernel_bytes_;
+    needs.allowance_bytes = device.allowance_bytes;
+    return needs;
   }
 
   // A deep graph over small tensors is at its peak while it is planned, before
@@ -235,10 +273,14 @@ class JobPlanner {
                        ? kRandomBytesPerSecond
                        : kReadBytesPerSecond);
     }
+    if (const DeviceProfile* device = machine_.device_profile()) {
+      planned_.exact = device->measured;
+      planned_.copy_seconds = static_cast<double>(feed.layout.slot_bytes) /
+                              device->copy_to_device_bytes_per_second;
+    }
     planned_.step_seconds =
-        feed.options.readers > 0
-            ? std::max(planned_.compute_seconds, planned_.input_seconds)
-            : planned_.compute_seconds + planned_.input_seconds;
+        step_seconds(feed.options.readers > 0, planned_.input_seconds,
+                     planned_.copy_seconds, planned_.compute_seconds);
   }
 
   const JobSpec& job_;
@@ -246,9 +288,14 @@ class JobPlanner {
   Machine& machine_;
   PlannedJob planned_;
   std::vector<plan::ProgramPlan> plans_;
+  std::int64_t kernel_bytes_ = 0;
 };
 
 }  // namespace
+
+double step_seconds(bool ahead, double input, double copy, double compute) {
+  return ahead ? std::max({input, copy, compute}) : input + copy + compute;
+}
 
 Result<PlannedJob> plan_programs(const JobSpec& job, const JobData& data,
                                  Machine& machine) {

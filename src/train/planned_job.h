@@ -43,9 +43,11 @@ struct PlannedJob {
   std::array<Feed, kStages> feeds;
   std::array<StagePrograms, kStages> stages;
   double input_seconds = 0;  // reading one batch
+  double copy_seconds = 0;   // of it, to the device
   double compute_seconds = 0;
   double step_seconds = 0;
   std::uint64_t numerics_key = 0;  // of all programs
+  bool exact = true;               // false: from an estimated profile
 
   const Feed& feed(Stage stage) const {
     return feeds[static_cast<std::size_t>(stage)];
@@ -54,6 +56,9 @@ struct PlannedJob {
     return stages[static_cast<std::size_t>(stage)];
   }
 };
+
+// Input, copy and compute go on beside each other where batches are read ahead.
+double step_seconds(bool ahead, double input, double copy, double compute);
 
 // `data` is what open_data() gave for the same job.
 Result<PlannedJob> plan_programs(const JobSpec& job, const JobData& data,

@@ -67,9 +67,30 @@ class RemedySearch {
  public:
   RemedySearch(const JobSpec& job, const JobWeight& now,
                const RemedyLimits& limits, Machine& machine)
-      : job_(job), now_(now), limits_(limits), machine_(machine) {}
+      : job_(job),
+        now_(now),
+        limits_(limits),
+        line_(limits),
+        machine_(machine) {}
 
   Result<std::vector<Remedy>> run() {
+    PLIMSOLL_RETURN_IF_ERROR(search());
+    add_larger_budgets();
+    if (!found_.empty() || !limits_.device) return std::move(found_);
+    // One memory has too little for the job as it is: more of the other may
+    // still help a smaller one.
+    for (const bool host : {true, false}) {
+      line_ = limits_;
+      SpaceLimit& raised = host ? line_.host : *line_.device;
+      raised.budget_bytes = std::max(raised.budget_bytes, raised.most_bytes);
+      PLIMSOLL_RETURN_IF_ERROR(search());
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // Everything that keeps the line, cheapest first.
+  Status search() {
     using Change = bool (*)(Variant&);
     const std::vector<std::vector<Change>> sets = {
         {stream},
@@ -98,17 +119,21 @@ class RemedySearch {
                      [](const Remedy& a, const Remedy& b) {
                        return a.slowdown < b.slowdown;
                      });
-    add_larger_budget();
-    return std::move(found_);
+    return {};
   }
 
- private:
+  bool keeps_line(const JobWeight& weight) const {
+    return weight.host_peak_bytes <= line_.host.budget_bytes &&
+           (!line_.device ||
+            weight.device_peak_bytes <= line_.device->budget_bytes);
+  }
+
   // The variant as it is, or else with the largest batch that fits.
   Status consider(Variant variant) {
     if (!variant.apply.empty()) {
       PLIMSOLL_ASSIGN(const JobWeight weight, weigh(variant.job, machine_));
-      if (weight.host_peak_bytes <= limits_.budget_bytes) {
-        keep(variant, weight);
+      if (keeps_line(weight)) {
+        keep(std::move(variant), weight);
         return {};
       }
     }
@@ -124,42 +149,71 @@ class RemedySearch {
                              variant.job.train.batch, batch),
                  fmt::format("--batch {}", variant.job.train.batch));
     PLIMSOLL_ASSIGN(const JobWeight weight, weigh(variant.job, machine_));
-    keep(variant, weight);
+    keep(std::move(variant), weight);
     return {};
   }
 
   Result<bool> fits(JobSpec job, std::int64_t batch) {
     job.train.batch = batch;
     PLIMSOLL_ASSIGN(const JobWeight weight, weigh(job, machine_));
-    return weight.host_peak_bytes <= limits_.budget_bytes;
+    return keeps_line(weight);
   }
 
-  void keep(const Variant& variant, const JobWeight& weight) {
+  void keep(Variant variant, const JobWeight& weight) {
+    allow(weight, variant);
     for (const Remedy& known : found_) {
       // Adding changes to a remedy that works already is no new remedy.
       if (variant.apply.starts_with(known.apply)) return;
     }
     found_.push_back({variant.change, variant.apply,
-                      now_.host_peak_bytes - weight.host_peak_bytes, 0,
+                      now_.host_peak_bytes - weight.host_peak_bytes,
+                      now_.device_peak_bytes - weight.device_peak_bytes,
                       weight.seconds_per_example / now_.seconds_per_example});
   }
 
-  void add_larger_budget() {
-    const std::int64_t needed = round_up(now_.host_peak_bytes, kMiB);
-    if (needed > limits_.most_bytes) return;
-    found_.push_back(
-        {fmt::format("allow {} of host memory", format_bytes(needed)),
-         fmt::format("--host-memory {}MiB", needed / kMiB), 0, 0, 1.0});
+  // Notes the larger budgets that a job of this weight needs.
+  void allow(const JobWeight& weight, Variant& variant) const {
+    const auto note = [&](std::int64_t peak, const SpaceLimit& limit,
+                          const char* space) {
+      if (peak <= limit.budget_bytes) return;
+      const std::int64_t needed = round_up(peak, kMiB);
+      variant.note(
+          fmt::format("allow {} of {} memory", format_bytes(needed), space),
+          fmt::format("--{}-memory {}MiB", space, needed / kMiB));
+    };
+    note(weight.host_peak_bytes, limits_.host, "host");
+    if (limits_.device) {
+      note(weight.device_peak_bytes, *limits_.device, "device");
+    }
+  }
+
+  void add_larger_budgets() {
+    const auto has = [](std::int64_t peak, const SpaceLimit& limit) {
+      return peak <= limit.budget_bytes ||
+             round_up(peak, kMiB) <= limit.most_bytes;
+    };
+    if (!has(now_.host_peak_bytes, limits_.host)) return;
+    if (limits_.device && !has(now_.device_peak_bytes, *limits_.device)) return;
+    Variant variant{job_, "", ""};
+    allow(now_, variant);
+    found_.push_back({variant.change, variant.apply, 0, 0, 1.0});
   }
 
   const JobSpec& job_;
   const JobWeight& now_;
   const RemedyLimits& limits_;
+  RemedyLimits line_;  // that a remedy must keep now
   Machine& machine_;
   std::vector<Remedy> found_;
 };
 
 }  // namespace
+
+JobWeight weight_of(const JobSpec& job, const PlannedJob& planned) {
+  const plan::JobPlan& plan = planned.plan;
+  return {plan.host.peak_bytes, plan.device ? plan.device->peak_bytes : 0,
+          planned.step_seconds / static_cast<double>(job.train.batch)};
+}
 
 Result<JobWeight> weigh(const JobSpec& job, Machine& machine) {
   PLIMSOLL_ASSIGN(const JobData data,
@@ -170,8 +224,7 @@ Result<JobWeight> weigh(const JobSpec& job, Machine& machine) {
 Result<JobWeight> weigh(const JobSpec& job, const JobData& data,
                         Machine& machine) {
   PLIMSOLL_ASSIGN(const PlannedJob planned, plan_programs(job, data, machine));
-  return JobWeight{planned.plan.host.peak_bytes,
-                   planned.step_seconds / static_cast<double>(job.train.batch)};
+  return weight_of(job, planned);
 }
 
 Result<std::vector<Remedy>> find_remedies(const JobSpec& job,

@@ -11,8 +11,11 @@ namespace plimsoll::train {
 // What a job needs and takes, as far as remedies weigh it.
 struct JobWeight {
   std::int64_t host_peak_bytes = 0;
+  std::int64_t device_peak_bytes = 0;  // 0 on the CPU
   double seconds_per_example = 0;
 };
+
+JobWeight weight_of(const JobSpec& job, const PlannedJob& planned);
 
 // Plans `job` without taking training memory.
 Result<JobWeight> weigh(const JobSpec& job, Machine& machine);
@@ -20,15 +23,20 @@ Result<JobWeight> weigh(const JobSpec& job, Machine& machine);
 Result<JobWeight> weigh(const JobSpec& job, const JobData& data,
                         Machine& machine);
 
-// The largest budget a user could ask for here.
-struct RemedyLimits {
+struct SpaceLimit {
   std::int64_t budget_bytes = 0;
-  std::int64_t most_bytes = 0;
+  std::int64_t most_bytes = 0;  // that a user could ask for here
 };
 
-// For a job that does not fit: changes that keep the budget first, cheapest
-// first, each of them planned and seen to fit; then a larger budget where the
-// system has it. An empty list: nothing known helps.
+struct RemedyLimits {
+  SpaceLimit host;
+  std::optional<SpaceLimit> device;
+};
+
+// For a job that does not fit: changes that keep the budgets first, cheapest
+// first, each of them planned and seen to fit every memory; then larger budgets
+// where the system has them. Where neither is enough, changes together with one
+// larger budget. An empty list: nothing known helps.
 Result<std::vector<Remedy>> find_remedies(const JobSpec& job,
                                           const JobWeight& now,
                                           const RemedyLimits& limits,

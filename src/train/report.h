@@ -8,7 +8,8 @@ namespace plimsoll::train {
 
 // What follows from the plan and the budget alone.
 PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
-                     const Budget& budget);
+                     const Budget& budget,
+                     const std::optional<Budget>& device_budget = {});
 
 // What the training input costs, measured on its first elements.
 Result<PipelineReport> explain_input(const JobSpec& job, const JobData& data,

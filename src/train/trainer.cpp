@@ -9,25 +9,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/units.h"
 #include "device/cpu/process_memory.h"
-#include "plan/search.h"
-#include "train/calibration.h"
+#include "train/exhaustion.h"
 #include "train/plan_report_json.h"
 #include "train/remedies.h"
 #include "train/report.h"
 #include "train/training_run.h"
+#include "train/workplace.h"
 
 namespace plimsoll::train {
 namespace {
-
-constexpr std::int64_t kLargestBatch = 65536;
-
-struct Workplace {
-  std::unique_ptr<Machine> machine;
-  SystemMemory system;
-  Budget budget;
-};
 
 // Log lines and histories are small, but a heap that is at its end would take
 // a fresh page for them in the middle of a job: some room is made beforehand,
@@ -43,79 +34,21 @@ void warm_heap() {
   for (void* block : blocks) std::free(block);
 }
 
-// The CPU has no memory of its own, but a wrong size is wrong all the same.
-Status check_device_memory(const JobSpec& job, const RunOptions& options) {
-  const std::pair<const char*, const std::optional<std::string>*> said[] = {
-      {"--device-memory", &options.device_memory_flag},
-      {"PLIMSOLL_DEVICE_MEMORY", &options.device_memory_env},
-      {"memory.device", &job.memory.device}};
-  for (const auto& [name, text] : said) {
-    if (!text->has_value() || (*text)->empty()) continue;
-    if (const auto size = parse_size(**text, kGiB); !size) {
-      return Error{ErrorCode::bad_input,
-                   fmt::format("{}: {}", name, size.error().message)};
-    }
-  }
-  return {};
-}
-
-Result<Workplace> open_workplace(const JobSpec& job,
-                                 const RunOptions& options) {
-  if (options.device != "cpu") {
-    return Error{ErrorCode::bad_input,
-                 fmt::format("--device {}: this version has the device `cpu` "
-                             "only",
-                             options.device)};
-  }
-  if (options.device_profile) {
-    return Error{ErrorCode::bad_input,
-                 fmt::format("--device-profile {}: this version ships no "
-                             "device profiles",
-                             *options.device_profile)};
-  }
-  PLIMSOLL_RETURN_IF_ERROR(check_device_memory(job, options));
-  Workplace place;
-  PLIMSOLL_ASSIGN(place.system, read_system_memory());
-  PLIMSOLL_ASSIGN(place.budget, resolve_host_budget(
-                                    {options.host_memory_flag,
-                                     options.host_memory_env, job.memory.host},
-                                    place.system));
-  PLIMSOLL_ASSIGN(DeviceProfile profile,
-                  cpu_profile(options.threads, options.calibrator));
-  // What the line leaves beside the process itself; the allowance covers a
-  // small graph at the tightest budget.
-  const std::int64_t room = place.budget.bytes - profile.runtime_floor_bytes;
-  place.machine = std::make_unique<Machine>(std::move(profile));
-  place.machine->set_planning_cap(std::max(room, kAllowanceBytes));
-  return place;
-}
-
 Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
                                const JobData& data, Workplace& place,
                                PlanReport& report) {
-  const auto fits = [&](std::int64_t batch) -> Result<bool> {
-    JobSpec other = job;
-    other.train.batch = batch;
-    const auto weight = weigh(other, data, *place.machine);
-    // Past the pipeline's share.
-    if (!weight && weight.error().code == ErrorCode::does_not_fit) return false;
-    if (!weight) return weight.error();
-    return weight->host_peak_bytes <= place.budget.bytes;
-  };
-  PLIMSOLL_ASSIGN(report.host_exhausts_at,
-                  plan::smallest_failing(1, kLargestBatch, fits));
-  if (!report.fits || report.host_exhausts_at) report.first_to_exhaust = "host";
+  PLIMSOLL_RETURN_IF_ERROR(find_exhaustion(job, data, *place.machine, report));
   if (!report.fits) {
     std::int64_t most = place.system.available_bytes;
     for (const SystemLimit& limit : place.system.limits) {
       most = std::min(most, limit.bytes);
     }
-    const JobWeight now{
-        planned.plan.host.peak_bytes,
-        planned.step_seconds / static_cast<double>(job.train.batch)};
-    PLIMSOLL_ASSIGN(
-        report.remedies,
-        find_remedies(job, now, {place.budget.bytes, most}, *place.machine));
+    RemedyLimits limits{{place.budget.bytes, most}, std::nullopt};
+    if (place.device_budget) {
+      limits.device = {place.device_budget->bytes, place.device_most_bytes};
+    }
+    PLIMSOLL_ASSIGN(report.remedies, find_remedies(job, weight_of(job, planned),
+                                                   limits, *place.machine));
   }
   if (report.fits || !report.remedies.empty()) {
     for (Remedy& remedy : advice_on_data(job, data)) {
@@ -133,7 +66,8 @@ Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
                   open_data(job, place.machine->profile().threads));
   PLIMSOLL_ASSIGN(const PlannedJob planned,
                   plan_programs(job, data, *place.machine));
-  PlanReport report = report_on(job, planned, place.budget);
+  PlanReport report =
+      report_on(job, planned, place.budget, place.device_budget);
   PLIMSOLL_RETURN_IF_ERROR(
       add_limits_and_remedies(job, planned, data, place, report));
   if (report.fits && !data.resident) {
@@ -141,9 +75,8 @@ Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
                     explain_input(job, data, planned, *place.machine));
     report.input_seconds = report.pipeline->batch_seconds;
     report.step_seconds =
-        report.pipeline->readers > 0
-            ? std::max(report.input_seconds, report.compute_seconds)
-            : report.input_seconds + report.compute_seconds;
+        step_seconds(report.pipeline->readers > 0, report.input_seconds,
+                     report.copy_seconds, report.compute_seconds);
   }
   return report;
 }
@@ -177,10 +110,17 @@ Result<std::vector<SweepRow>> sweep_job(const JobSpec& job,
       other.data.source.options["examples"] = value;
     }
     PLIMSOLL_ASSIGN(const JobWeight weight, weigh(other, *place.machine));
-    rows.push_back(
-        {value, weight.host_peak_bytes,
-         weight.host_peak_bytes <= place.budget.bytes,
-         weight.seconds_per_example * static_cast<double>(other.train.batch)});
+    SweepRow row{
+        value, weight.host_peak_bytes,
+        weight.host_peak_bytes <= place.budget.bytes,
+        weight.seconds_per_example * static_cast<double>(other.train.batch),
+        std::nullopt};
+    if (place.device_budget) {
+      row.device_peak_bytes = weight.device_peak_bytes;
+      row.fits =
+          row.fits && weight.device_peak_bytes <= place.device_budget->bytes;
+    }
+    rows.push_back(row);
     if (value == to) break;
     value = value > to / 2 ? to : value * 2;
   }
@@ -189,13 +129,20 @@ Result<std::vector<SweepRow>> sweep_job(const JobSpec& job,
 
 Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
                                const TrainRequest& request) {
+  if (options.device_profile) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("--device-profile {}: a shipped profile plans "
+                             "only; train with --device",
+                             *options.device_profile)};
+  }
   PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
   PLIMSOLL_ASSIGN(JobData data,
                   open_data(job, place.machine->profile().threads));
   PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
   std::string plan_json;
   {
-    PlanReport report = report_on(job, planned, place.budget);
+    PlanReport report =
+        report_on(job, planned, place.budget, place.device_budget);
     PLIMSOLL_RETURN_IF_ERROR(
         add_limits_and_remedies(job, planned, data, place, report));
     if (!report.fits) {

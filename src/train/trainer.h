@@ -24,6 +24,7 @@ struct RunOptions {
   std::optional<std::string> device_memory_flag;
   std::optional<std::string> device_memory_env;
   std::string device = "cpu";
+  // A shipped profile to plan for, in place of `device`; not for training.
   std::optional<std::string> device_profile;
   int threads = 0;  // 0: all usable cores
   // A program with the command `calibrate`; empty: see calibration.h.
@@ -66,9 +67,11 @@ struct PlanReport {
   bool fits = false;
   bool exact = true;
   Budget host_budget;
+  std::optional<Budget> device_budget;  // empty on the CPU
   plan::JobPlan plan;
   std::optional<std::string> first_to_exhaust;
-  std::optional<std::int64_t> host_exhausts_at;  // batch
+  std::optional<std::int64_t> host_exhausts_at;    // batch
+  std::optional<std::int64_t> device_exhausts_at;  // batch
   Choices choices;
   double input_seconds = 0;
   double copy_seconds = 0;
@@ -80,6 +83,8 @@ struct PlanReport {
   std::uint64_t numerics_key = 0;
   std::int64_t runtime_floor_bytes = 0;
   std::int64_t allowance_bytes = 0;
+  std::int64_t device_runtime_floor_bytes = 0;
+  std::int64_t device_allowance_bytes = 0;
   std::optional<PipelineReport> pipeline;
 };
 
@@ -88,6 +93,8 @@ struct SweepRow {
   std::int64_t host_peak_bytes = 0;
   bool fits = false;
   double step_seconds = 0;
+  // Empty on the CPU.
+  std::optional<std::int64_t> device_peak_bytes = std::nullopt;
 };
 
 struct Progress {

@@ -1,0 +1,95 @@
+#include "train/workplace.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "device/shipped_profiles.h"
+#include "ops/cuda_kernels.h"
+#include "train/calibration.h"
+#include "train/cuda_profile.h"
+
+namespace plimsoll::train {
+namespace {
+
+// The CPU has no memory of its own, but a wrong size is wrong all the same.
+Status check_device_memory(const JobSpec& job, const RunOptions& options) {
+  const std::pair<const char*, const std::optional<std::string>*> said[] = {
+      {"--device-memory", &options.device_memory_flag},
+      {"PLIMSOLL_DEVICE_MEMORY", &options.device_memory_env},
+      {"memory.device", &job.memory.device}};
+  for (const auto& [name, text] : said) {
+    if (!text->has_value() || (*text)->empty()) continue;
+    if (const auto size = parse_size(**text, kGiB); !size) {
+      return Error{ErrorCode::bad_input,
+                   fmt::format("{}: {}", name, size.error().message)};
+    }
+  }
+  return {};
+}
+
+// A device with memory of its own; the CPU is none.
+struct TargetDevice {
+  DeviceProfile profile;
+  DeviceMemory memory;
+};
+
+// A shipped profile stands for a device that need not be here.
+Result<std::optional<TargetDevice>> target_of(const RunOptions& options) {
+  if (options.device_profile) {
+    PLIMSOLL_ASSIGN(DeviceProfile profile,
+                    shipped_profile(*options.device_profile));
+    DeviceMemory memory{profile.total_memory_bytes, std::nullopt,
+                        *options.device_profile};
+    return std::optional(TargetDevice{std::move(profile), std::move(memory)});
+  }
+  if (options.device == "cpu") return std::optional<TargetDevice>();
+  PLIMSOLL_ASSIGN(DeviceProfile profile, cuda_profile(options.device));
+  PLIMSOLL_ASSIGN(DeviceMemory memory, cuda_memory(options.device));
+  return std::optional(TargetDevice{std::move(profile), std::move(memory)});
+}
+
+Status set_device_budget(const JobSpec& job, const RunOptions& options,
+                         const DeviceMemory& memory, Workplace& place) {
+  PLIMSOLL_ASSIGN(
+      place.device_budget,
+      resolve_device_budget({options.device_memory_flag,
+                             options.device_memory_env, job.memory.device},
+                            memory));
+  place.device_most_bytes = memory.free_bytes.value_or(memory.total_bytes);
+  return {};
+}
+
+}  // namespace
+
+Result<Workplace> open_workplace(const JobSpec& job,
+                                 const RunOptions& options) {
+  PLIMSOLL_RETURN_IF_ERROR(check_device_memory(job, options));
+  PLIMSOLL_ASSIGN(auto target, target_of(options));
+  Workplace place;
+  PLIMSOLL_ASSIGN(place.system, read_system_memory());
+  PLIMSOLL_ASSIGN(place.budget, resolve_host_budget(
+                                    {options.host_memory_flag,
+                                     options.host_memory_env, job.memory.host},
+                                    place.system));
+  PLIMSOLL_ASSIGN(DeviceProfile profile,
+                  cpu_profile(options.threads, options.calibrator));
+  // What the line leaves beside the process itself; the allowance covers a
+  // small graph at the tightest budget.
+  const std::int64_t room = place.budget.bytes - profile.runtime_floor_bytes;
+  if (target) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        set_device_budget(job, options, target->memory, place));
+    auto catalog = std::make_unique<ops::CudaCatalog>(target->profile,
+                                                      ops::CudaSettings{});
+    place.machine = std::make_unique<Machine>(
+        std::move(profile), std::move(target->profile), std::move(catalog));
+  } else {
+    place.machine = std::make_unique<Machine>(std::move(profile));
+  }
+  place.machine->set_planning_cap(std::max(room, kAllowanceBytes));
+  return place;
+}
+
+}  // namespace plimsoll::train
