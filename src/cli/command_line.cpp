@@ -44,7 +44,7 @@ std::string check_device(const std::string& device) {
                        device.size() > prefix.size() &&
                        device.find_first_not_of("0123456789", prefix.size()) ==
                            std::string::npos;
-  if (is_cuda) return "CUDA is not built into this version; use cpu";
+  if (is_cuda) return {};
   return "is cpu or cuda:0, not " + device;
 }
 
@@ -59,10 +59,11 @@ void add_job_options(CLI::App& app, JobArguments& job, JobOptions& options) {
       ->check(CLI::Validator(check_device, "", "device"))
       ->type_name("DEVICE");
   app.add_option("--device-memory", job.run.device_memory_flag,
-                 "Memory on the device")
+                 "Memory on the device, its driver's own included")
       ->type_name("SIZE");
   app.add_option("--device-profile", job.run.device_profile,
-                 "Plan for a known device instead of this one")
+                 "Plan for h200, a100-80, l4, t4 or rtx4090 without having "
+                 "one")
       ->type_name("NAME");
   app.add_option("--batch", options.batch, "Examples a step");
   app.add_option("--epochs", options.epochs, "Passes over the data");
@@ -224,6 +225,11 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return watch;
   }
   if (*train_app) {
+    if (train.job.run.device_profile) {
+      return bad_usage(
+          "--device-profile: a shipped profile plans only; train with "
+          "--device");
+    }
     finish_job(train.job, train_options, arguments);
     return train;
   }

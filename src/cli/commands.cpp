@@ -14,11 +14,14 @@
 namespace plimsoll::cli {
 namespace {
 
-Result<Budget> default_budget(const SystemMemory& memory) {
-  BudgetRequest request;
-  if (const char* value = std::getenv("PLIMSOLL_HOST_MEMORY"))
-    request.environment = value;
-  return resolve_host_budget(request, memory);
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// Calibration of GPUs comes with the CUDA module.
+std::optional<DeviceProfile> no_profile(const GpuFacts&) {
+  return std::nullopt;
 }
 
 }  // namespace
@@ -32,11 +35,14 @@ int run(const Message& message) {
 int run(const DevicesCommand& command) {
   const auto memory = read_system_memory();
   if (!memory) return fail(memory.error());
-  const auto budget = default_budget(*memory);
+  const auto budget = resolve_host_budget(
+      {std::nullopt, variable("PLIMSOLL_HOST_MEMORY"), std::nullopt}, *memory);
   if (!budget) return fail(budget.error());
+  const auto cuda = list_cuda(no_profile, variable("PLIMSOLL_DEVICE_MEMORY"));
+  if (!cuda) return fail(cuda.error());
   const CpuInfo cpu = read_cpu_info();
-  return print_result(command.json ? devices_json(cpu, *memory, *budget)
-                                   : devices_text(cpu, *memory, *budget),
+  return print_result(command.json ? devices_json(cpu, *memory, *budget, *cuda)
+                                   : devices_text(cpu, *memory, *budget, *cuda),
                       kDone);
 }
 
@@ -57,13 +63,11 @@ int run(const PlanCommand& command) {
   const auto rows =
       train::sweep_job(*job, arguments.run, sweep.key, sweep.from, sweep.to);
   if (!rows) return fail(rows.error());
-  return print_result(
-      command.json
-          ? plan_json(*report, sweep, *rows)
-          : fmt::format("{}: host budget {}, from {}\n\n{}", arguments.path,
-                        format_bytes(report->host_budget.bytes),
-                        report->host_budget.source, sweep_text(sweep, *rows)),
-      exit_code);
+  return print_result(command.json ? plan_json(*report, sweep, *rows)
+                                   : fmt::format("{}: {}\n\n{}", arguments.path,
+                                                 budgets_text(*report),
+                                                 sweep_text(sweep, *rows)),
+                      exit_code);
 }
 
 int run(const WatchCommand& command) {

@@ -25,10 +25,36 @@ bool is_cgroup(const SystemLimit& limit) {
   return limit.source.find("cgroup") != std::string::npos;
 }
 
+Json cuda_json(const CudaListing& cuda) {
+  Json devices = Json::array();
+  for (const GpuListing& gpu : cuda.devices) {
+    const auto rate = [&](double DeviceProfile::*field) {
+      return gpu.profile ? Json((*gpu.profile).*field) : Json();
+    };
+    devices.push_back(
+        {{"name", fmt::format("cuda:{}", devices.size())},
+         {"model", gpu.facts.name},
+         {"uuid", gpu.facts.uuid},
+         {"compute_capability", fmt::format("{}.{}", gpu.facts.capability_major,
+                                            gpu.facts.capability_minor)},
+         {"total", gpu.facts.total_bytes},
+         {"free", gpu.facts.free_bytes},
+         {"budget",
+          {{"bytes", gpu.budget.bytes}, {"source", gpu.budget.source}}},
+         {"copy_to_device_bytes_per_second",
+          rate(&DeviceProfile::copy_to_device_bytes_per_second)},
+         {"copy_to_host_bytes_per_second",
+          rate(&DeviceProfile::copy_to_host_bytes_per_second)}});
+  }
+  return {{"built", cuda.built},
+          {"devices", devices},
+          {"missing", cuda.missing.empty() ? Json() : Json(cuda.missing)}};
+}
+
 }  // namespace
 
 std::string devices_text(const CpuInfo& cpu, const SystemMemory& memory,
-                         const Budget& budget) {
+                         const Budget& budget, const CudaListing& cuda) {
   std::string text =
       fmt::format("cpu      {}\n         {} core{} usable of {}, {}\n",
                   cpu.brand, cpu.usable_cores, cpu.usable_cores == 1 ? "" : "s",
@@ -55,12 +81,11 @@ std::string devices_text(const CpuInfo& cpu, const SystemMemory& memory,
   }
   text += fmt::format("budget   {} unless a job says less, from {}\n",
                       format_bytes(budget.bytes), budget.source);
-  text += "cuda     not built into this version\n";
-  return text;
+  return text + cuda_text(cuda);
 }
 
 std::string devices_json(const CpuInfo& cpu, const SystemMemory& memory,
-                         const Budget& budget) {
+                         const Budget& budget, const CudaListing& cuda) {
   Json json;
   json["devices"] = Json::array();
   json["devices"].push_back(
@@ -84,7 +109,7 @@ std::string devices_json(const CpuInfo& cpu, const SystemMemory& memory,
       json["cgroup_limit"] = limit.bytes;
   }
   json["budget"] = {{"bytes", budget.bytes}, {"source", budget.source}};
-  json["cuda"] = {{"built", false}, {"devices", Json::array()}};
+  json["cuda"] = cuda_json(cuda);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

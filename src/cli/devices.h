@@ -3,14 +3,15 @@
 
 #include <string>
 
+#include "cli/cuda_listing.h"
 #include "device/cpu/cpu_info.h"
 #include "memory/budget.h"
 
 namespace plimsoll::cli {
 
 std::string devices_text(const CpuInfo& cpu, const SystemMemory& memory,
-                         const Budget& budget);
+                         const Budget& budget, const CudaListing& cuda);
 std::string devices_json(const CpuInfo& cpu, const SystemMemory& memory,
-                         const Budget& budget);
+                         const Budget& budget, const CudaListing& cuda);
 
 }  // namespace plimsoll::cli

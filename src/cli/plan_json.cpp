@@ -20,6 +20,8 @@ std::string plan_json(const train::PlanReport& report, const Sweep& sweep,
                              {"host_peak", row.host_peak_bytes},
                              {"fits", row.fits},
                              {"step_seconds", row.step_seconds}});
+    if (row.device_peak_bytes)
+      json["sweep"].back()["device_peak"] = *row.device_peak_bytes;
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

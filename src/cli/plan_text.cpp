@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "base/units.h"
@@ -12,24 +14,48 @@ namespace {
 
 constexpr std::int64_t kLargestBatchTried = 65536;
 
-std::string verdict(const train::PlanReport& report) {
-  const std::int64_t peak = report.plan.host.peak_bytes;
-  const std::int64_t budget = report.host_budget.bytes;
-  const std::string kind = report.exact ? "" : " at most (an estimate)";
-  if (report.fits) {
-    return fmt::format("fits: host memory peaks at {}{} of {}, {} to spare",
-                       format_bytes(peak), kind, format_bytes(budget),
-                       format_bytes(budget - peak));
+// One memory of a plan, as people are told of it.
+struct SpaceView {
+  const char* name;
+  const plan::SpaceForecast* forecast;
+  const Budget* budget;
+  std::int64_t allowance_bytes;
+  std::optional<std::int64_t> exhausts_at;
+};
+
+std::vector<SpaceView> spaces_of(const train::PlanReport& report) {
+  std::vector<SpaceView> spaces = {{"host", &report.plan.host,
+                                    &report.host_budget, report.allowance_bytes,
+                                    report.host_exhausts_at}};
+  if (report.plan.device && report.device_budget) {
+    spaces.push_back({"device", &*report.plan.device, &*report.device_budget,
+                      report.device_allowance_bytes,
+                      report.device_exhausts_at});
   }
-  if (!report.refusal.empty())
-    return fmt::format("does not fit: {}", report.refusal);
-  return fmt::format("does not fit: host memory would peak at {}{} of {}",
-                     format_bytes(peak), kind, format_bytes(budget));
+  return spaces;
 }
 
-std::string accounts_table(const train::PlanReport& report) {
-  const plan::SpaceForecast& host = report.plan.host;
-  std::string text = "host memory at its peak\n";
+std::string verdict(const train::PlanReport& report) {
+  if (!report.fits && !report.refusal.empty())
+    return fmt::format("does not fit: {}", report.refusal);
+  const std::string kind = report.exact ? "" : " at most (an estimate)";
+  std::string text = report.fits ? "fits: " : "does not fit: ";
+  const char* between = "";
+  for (const SpaceView& space : spaces_of(report)) {
+    const std::int64_t peak = space.forecast->peak_bytes;
+    const std::int64_t budget = space.budget->bytes;
+    text += fmt::format("{}{} memory {} at {}{} of {}", between, space.name,
+                        report.fits ? "peaks" : "would peak",
+                        format_bytes(peak), kind, format_bytes(budget));
+    if (report.fits)
+      text += fmt::format(", {} to spare", format_bytes(budget - peak));
+    between = "; ";
+  }
+  return text;
+}
+
+std::string accounts_table(const SpaceView& space) {
+  std::string text = fmt::format("{} memory at its peak\n", space.name);
   const auto row = [&](std::string_view name, std::int64_t bytes,
                        std::string_view remark) {
     text += fmt::format("  {:<12}{:>12}{:>22}{}{}\n", name, format_bytes(bytes),
@@ -37,28 +63,45 @@ std::string accounts_table(const train::PlanReport& report) {
                         remark);
   };
   for (int i = 0; i < kPurposes; ++i) {
-    const std::int64_t bytes = host.accounts[static_cast<std::size_t>(i)];
+    const std::int64_t bytes =
+        space.forecast->accounts[static_cast<std::size_t>(i)];
     if (bytes == 0) continue;
     const auto purpose = static_cast<Purpose>(i);
     std::string remark;
-    if (purpose == Purpose::runtime && report.allowance_bytes > 0) {
-      remark = fmt::format("with {} allowance",
-                           format_bytes(report.allowance_bytes));
+    if (purpose == Purpose::runtime && space.allowance_bytes > 0) {
+      remark =
+          fmt::format("with {} allowance", format_bytes(space.allowance_bytes));
     }
     row(name_of(purpose), bytes, remark);
   }
-  row("peak", host.peak_bytes, "");
-  row("budget", report.host_budget.bytes, "from " + report.host_budget.source);
+  row("peak", space.forecast->peak_bytes, "");
+  row("budget", space.budget->bytes, "from " + space.budget->source);
   return text;
 }
 
+// "Device memory runs out first, at batch 9; host memory at batch 700."
 std::string exhaustion(const train::PlanReport& report) {
-  if (report.host_exhausts_at) {
-    return fmt::format("Host memory runs out first, at batch {}.\n",
-                       format_count(*report.host_exhausts_at));
+  std::vector<SpaceView> spaces = spaces_of(report);
+  std::stable_sort(spaces.begin(), spaces.end(),
+                   [](const SpaceView& a, const SpaceView& b) {
+                     return a.exhausts_at.value_or(kLargestBatchTried + 1) <
+                            b.exhausts_at.value_or(kLargestBatchTried + 1);
+                   });
+  std::string text;
+  bool first = true;
+  for (const SpaceView& space : spaces) {
+    text += fmt::format("{}{} memory", first ? "" : "; ", space.name);
+    if (space.exhausts_at) {
+      text += fmt::format("{} at batch {}", first ? " runs out first," : "",
+                          format_count(*space.exhausts_at));
+    } else {
+      text += fmt::format(" lasts for every batch up to {}",
+                          format_count(kLargestBatchTried));
+    }
+    first = false;
   }
-  return fmt::format("Host memory lasts for every batch up to {}.\n",
-                     format_count(kLargestBatchTried));
+  text[0] = static_cast<char>(std::toupper(text[0]));
+  return text + ".\n";
 }
 
 std::string choices_text(const train::PlanReport& report) {
@@ -138,7 +181,9 @@ std::string remedies_text(const std::string& typed,
 std::string plan_text(const std::string& job_path, const std::string& typed,
                       const train::PlanReport& report) {
   std::string text = fmt::format("{}: {}\n\n", job_path, verdict(report));
-  text += accounts_table(report) + "\n";
+  for (const SpaceView& space : spaces_of(report)) {
+    text += accounts_table(space) + "\n";
+  }
   if (report.pipeline) text += train::pipeline_text(*report.pipeline) + "\n";
   text += exhaustion(report);
   text += choices_text(report);
@@ -148,16 +193,33 @@ std::string plan_text(const std::string& job_path, const std::string& typed,
   return text;
 }
 
+std::string budgets_text(const train::PlanReport& report) {
+  std::string text;
+  for (const SpaceView& space : spaces_of(report)) {
+    text += fmt::format("{}{} budget {}, from {}", text.empty() ? "" : "; ",
+                        space.name, format_bytes(space.budget->bytes),
+                        space.budget->source);
+  }
+  return text;
+}
+
 std::string sweep_text(const Sweep& sweep,
                        const std::vector<train::SweepRow>& rows) {
-  std::string text = fmt::format("{:>12}{:>14}{:>10}{:>12}\n", sweep.key,
-                                 "host peak", "fits", "step");
-  for (const train::SweepRow& row : rows) {
+  const bool device = !rows.empty() && rows[0].device_peak_bytes;
+  const auto line = [&](const std::string& value, const std::string& host,
+                        const std::string& on_device, const char* fits,
+                        const std::string& step) {
     // µ is two bytes in one column, which fmt counts rightly.
-    text +=
-        fmt::format("{:>12}{:>14}{:>10}{:>12}\n", format_count(row.value),
-                    format_bytes(row.host_peak_bytes), row.fits ? "yes" : "no",
-                    format_seconds(row.step_seconds));
+    return fmt::format("{:>12}{:>14}{}{:>10}{:>12}\n", value, host,
+                       device ? fmt::format("{:>14}", on_device) : "", fits,
+                       step);
+  };
+  std::string text =
+      line(sweep.key, "host peak", "device peak", "fits", "step");
+  for (const train::SweepRow& row : rows) {
+    text += line(format_count(row.value), format_bytes(row.host_peak_bytes),
+                 format_bytes(row.device_peak_bytes.value_or(0)),
+                 row.fits ? "yes" : "no", format_seconds(row.step_seconds));
   }
   return text;
 }

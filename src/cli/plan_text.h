@@ -14,6 +14,8 @@ std::string plan_text(const std::string& job_path, const std::string& typed,
                       const train::PlanReport& report);
 std::string remedies_text(const std::string& typed,
                           const train::PlanReport& report);
+// "host budget 2.0 GiB, from --host-memory"
+std::string budgets_text(const train::PlanReport& report);
 std::string sweep_text(const Sweep& sweep,
                        const std::vector<train::SweepRow>& rows);
 

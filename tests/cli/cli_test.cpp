@@ -220,5 +220,60 @@ TEST_F(CliTest, WatchPassesTheCodeOn) {
   EXPECT_EQ(plimsoll("watch true").exit_code, 2);
 }
 
+TEST_F(CliTest, PlansForADeviceThatIsNotHere) {
+  const string planned =
+      "plan --json --host-memory 4GiB --device-profile l4 " + job();
+  const Ran ran = plimsoll(planned);
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  const Json plan = Json::parse(ran.output);
+  EXPECT_EQ(plan.at("exact"), false);
+  EXPECT_EQ(plan.at("device").at("budget_source"),
+            "total device memory of l4 profile");
+  std::int64_t sum = 0;
+  for (const auto& [purpose, bytes] : plan.at("device").at("accounts").items())
+    sum += bytes.get<std::int64_t>();
+  EXPECT_EQ(sum, plan.at("device").at("peak"));
+
+  const Ran tight = plimsoll(planned + " --device-memory 1MiB");
+  ASSERT_EQ(tight.exit_code, 3) << tight.output;
+  const Json refused = Json::parse(tight.output);
+  EXPECT_EQ(refused.at("first_to_exhaust"), "device");
+  const string apply = refused.at("remedies").at(0).at("apply");
+  EXPECT_EQ(plimsoll(planned + " --device-memory 1MiB " + apply).exit_code, 0)
+      << apply;
+
+  const Ran unknown = plimsoll("plan --device-profile h300 " + job());
+  EXPECT_EQ(unknown.exit_code, 2);
+  expect_has(unknown, "h200, a100-80, l4, t4, rtx4090");
+}
+
+TEST_F(CliTest, WhatADeviceLacksIsNamed) {
+  const string no_driver = "LD_LIBRARY_PATH=/nowhere";
+  const string fake = "LD_LIBRARY_PATH='" PLIMSOLL_FAKE_NVML_FOLDER "'";
+  const auto failed = [&](const string& command, const string& environment,
+                          const string& part) {
+    const Ran ran = plimsoll(command + " " + job(), environment);
+    EXPECT_EQ(ran.exit_code, 1) << ran.output;
+    expect_has(ran, part);
+  };
+  for (const char* command : {"plan --device cuda:7", "train --device cuda:7"})
+    failed(command, fake, "cuda:7: there is no such device");
+  const Ran devices = plimsoll("devices", fake);
+  EXPECT_EQ(devices.exit_code, 0);
+  expect_has(devices, "cuda:1   NVIDIA Fake 1, compute capability 9.0");
+  const Json json = Json::parse(plimsoll("devices --json", fake).output);
+  EXPECT_EQ(json.at("cuda").at("devices").size(), 2u);
+  EXPECT_EQ(plimsoll("devices", fake + " PLIMSOLL_DEVICE_MEMORY=12").exit_code,
+            2);
+  // Where there is a driver it is found in spite of the search path.
+  const Json here =
+      Json::parse(plimsoll("devices --json", no_driver).output).at("cuda");
+  if (!here.at("devices").empty()) return;
+  expect_has(plimsoll("devices", no_driver),
+             "no NVIDIA driver: libnvidia-ml.so.1 cannot be opened");
+  failed("plan --device cuda:0", no_driver, "no NVIDIA driver");
+  failed("train --device cuda:0", no_driver, "no NVIDIA driver");
+}
+
 }  // namespace
 }  // namespace plimsoll::cli

@@ -147,6 +147,7 @@ TEST(CommandLine, BadUsageIsExitTwo) {
       {"plan", "a.toml", "--device", "tpu"},
       {"plan", "a.toml", "--device", "cuda"},
       {"plan", "a.toml", "--device", "cuda:x"},
+      {"train", "a.toml", "--device-profile", "h200"},
       {"train", "a.toml", "--sweep", "batch=1:2"},
       {"plan", "a.toml", "--sweep", ""},
       {"plan", "a.toml", "--sweep", "batch"},
@@ -174,9 +175,15 @@ TEST(CommandLine, SaysWhatIsNotThere) {
             "plimsoll: `explain` is not in this version\n");
   EXPECT_EQ(message_of({"pack", "a.csv"}).text,
             "plimsoll: `pack` is not in this version\n");
-  EXPECT_NE(message_of({"plan", "a.toml", "--device", "cuda:0"})
-                .text.find("CUDA is not built into this version"),
-            std::string::npos);
+  EXPECT_EQ(message_of({"train", "a.toml", "--device-profile", "h200"}).text,
+            "plimsoll: --device-profile: a shipped profile plans only; train "
+            "with --device\n");
+}
+
+TEST(CommandLine, WhetherADeviceIsThereIsNotAMatterOfUsage) {
+  EXPECT_EQ(parse_as<TrainCommand>({"train", "a.toml", "--device", "cuda:1"})
+                .job.run.device,
+            "cuda:1");
 }
 
 TEST(ShellText, QuotesWhatAShellWouldTakeApart) {

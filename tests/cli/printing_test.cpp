@@ -104,6 +104,55 @@ TEST(PlanJson, ASweepStandsBesideThePlan) {
   EXPECT_EQ(json.at("sweep")[1].at("step_seconds"), 0.75);
 }
 
+train::PlanReport device_report() {
+  train::PlanReport report = sample_report();
+  report.exact = false;
+  report.device_budget = {8192 * kMiBytes, "--device-memory"};
+  plan::SpaceForecast& device = report.plan.device.emplace();
+  device.accounts[static_cast<std::size_t>(Purpose::activations)] =
+      24 * kMiBytes;
+  device.accounts[static_cast<std::size_t>(Purpose::runtime)] = 576 * kMiBytes;
+  device.peak_bytes = 600 * kMiBytes;
+  device.pool_bytes = 24 * kMiBytes;
+  report.device_allowance_bytes = 16 * kMiBytes;
+  report.device_exhausts_at = 4096;
+  report.first_to_exhaust = "device";
+  return report;
+}
+
+TEST(PlanJson, ADeviceHasItsOwnObject) {
+  const Json json = Json::parse(plan_json(device_report()));
+  const Json& device = json.at("device");
+  EXPECT_EQ(device.at("budget"), 8192 * kMiBytes);
+  EXPECT_EQ(device.at("budget_source"), "--device-memory");
+  EXPECT_EQ(device.at("peak"), 600 * kMiBytes);
+  EXPECT_EQ(device.at("accounts").at("activations"), 24 * kMiBytes);
+  EXPECT_EQ(device.at("accounts").size(), 10u);
+  EXPECT_EQ(json.at("exact"), false);
+  EXPECT_EQ(json.at("first_to_exhaust"), "device");
+  EXPECT_EQ(json.at("exhausts_at").at("device"), 4096);
+  EXPECT_EQ(json.at("exhausts_at").at("host"), 8192);
+}
+
+TEST(PlanText, ShowsBothMemoriesAndWhichRunsOutFirst) {
+  train::PlanReport report = device_report();
+  const auto text = [&] { return plan_text("a.toml", "plimsoll", report); };
+  expect_has(text(),
+             "fits: host memory peaks at 62.0 MiB at most (an estimate) of "
+             "128.0 MiB, 66.0 MiB to spare; device memory peaks at 600.0 MiB "
+             "at most (an estimate) of 8.0 GiB, 7.4 GiB to spare\n");
+  expect_has(text(), "\nhost memory at its peak\n");
+  expect_has(text(), "\ndevice memory at its peak\n  activations");
+  expect_has(text(), "with 16.0 MiB allowance\n");
+  expect_has(text(),
+             "Device memory runs out first, at batch 4,096; host memory at "
+             "batch 8,192.\n");
+  report.device_exhausts_at.reset();
+  expect_has(text(),
+             "Host memory runs out first, at batch 8,192; device memory lasts "
+             "for every batch up to 65,536.\n");
+}
+
 TEST(PlanText, SaysVerdictAccountsAndWhatHelps) {
   const string text =
       plan_text("a.toml", "plimsoll plan a.toml", sample_report());
@@ -247,6 +296,60 @@ TEST(Progress, ATerminalHasOneLineRedrawn) {
   EXPECT_EQ(printed.take(), "\n");
 }
 
+TEST(SweepText, HasTheDeviceWhereThereIsOne) {
+  std::vector<train::SweepRow> rows = {{32, 100, true, 0.5}};
+  EXPECT_EQ(sweep_text({"batch", 32, 32}, rows).find("device"), string::npos);
+  rows[0].device_peak_bytes = 600 * kMiBytes;
+  const string text = sweep_text({"batch", 32, 32}, rows);
+  expect_has(text, "   host peak   device peak      fits");
+  expect_has(text, "600.0 MiB       yes");
+  const Json json =
+      Json::parse(plan_json(device_report(), {"batch", 32, 32}, rows));
+  EXPECT_EQ(json.at("sweep")[0].at("device_peak"), 600 * kMiBytes);
+}
+
+TEST(Devices, GpusAreListedWithTheirBudget) {
+  CudaListing cuda;
+  cuda.built = true;
+  GpuListing gpu;
+  gpu.facts = {"NVIDIA H200",
+               "GPU-1",
+               1024 * kMiBytes,
+               1000 * kMiBytes,
+               24 * kMiBytes,
+               9,
+               0};
+  gpu.budget = {1000 * kMiBytes, "free device memory"};
+  cuda.devices = {gpu};
+  expect_has(cuda_text(cuda),
+             "cuda:0   NVIDIA H200, compute capability 9.0\n"
+             "memory   1.0 GiB total, 1000.0 MiB free\n"
+             "budget   1000.0 MiB unless a job says less, from free device "
+             "memory\n"
+             "copies   not measured yet\n");
+  const auto json_of = [&] {
+    return Json::parse(devices_json({}, {}, {}, cuda)).at("cuda");
+  };
+  EXPECT_EQ(json_of().at("built"), true);
+  EXPECT_TRUE(json_of().at("missing").is_null());
+  const Json device = json_of().at("devices").at(0);
+  EXPECT_EQ(device.at("name"), "cuda:0");
+  EXPECT_EQ(device.at("model"), "NVIDIA H200");
+  EXPECT_EQ(device.at("uuid"), "GPU-1");
+  EXPECT_EQ(device.at("total"), 1024 * kMiBytes);
+  EXPECT_EQ(device.at("free"), 1000 * kMiBytes);
+  EXPECT_EQ(device.at("budget").at("source"), "free device memory");
+  EXPECT_EQ(device.at("compute_capability"), "9.0");
+  EXPECT_TRUE(device.at("copy_to_device_bytes_per_second").is_null());
+
+  cuda.devices[0].profile.emplace().copy_to_device_bytes_per_second = 55e9;
+  cuda.devices[0].profile->copy_to_host_bytes_per_second = 54e9;
+  expect_has(cuda_text(cuda),
+             "copies   55.0 GB/s to the device, 54.0 GB/s back\n");
+  EXPECT_EQ(json_of().at("devices").at(0).at("copy_to_host_bytes_per_second"),
+            54e9);
+}
+
 TEST(Devices, NameTheLimitThatBinds) {
   CpuInfo cpu;
   cpu.brand = "A processor";
@@ -259,13 +362,15 @@ TEST(Devices, NameTheLimitThatBinds) {
   memory.limits = {{4096 * kMiBytes, "available memory"},
                    {2048 * kMiBytes, "cgroup limit at /x"}};
   const Budget budget = {2048 * kMiBytes, "cgroup limit at /x"};
-  const string text = devices_text(cpu, memory, budget);
+  CudaListing cuda;
+  cuda.missing = "no NVIDIA driver";
+  const string text = devices_text(cpu, memory, budget, cuda);
   expect_has(text, "2 cores usable of 4, avx512");
   expect_has(text, "swap     none\n");
   expect_has(text, "2.0 GiB (cgroup limit at /x): binds\n");
-  expect_has(text, "cuda     not built into this version\n");
+  expect_has(text, "cuda     no NVIDIA driver\n");
 
-  const Json json = Json::parse(devices_json(cpu, memory, budget));
+  const Json json = Json::parse(devices_json(cpu, memory, budget, cuda));
   EXPECT_EQ(json.at("devices").at(0).at("usable_cores"), 2);
   EXPECT_EQ(json.at("limits").at(0).at("binds"), true);
   EXPECT_EQ(json.at("limits").at(0).at("source"), "cgroup limit at /x");
@@ -273,6 +378,8 @@ TEST(Devices, NameTheLimitThatBinds) {
   EXPECT_EQ(json.at("cgroup_limit"), 2048 * kMiBytes);
   EXPECT_EQ(json.at("budget").at("bytes"), 2048 * kMiBytes);
   EXPECT_EQ(json.at("cuda").at("built"), false);
+  EXPECT_TRUE(json.at("cuda").at("devices").empty());
+  EXPECT_EQ(json.at("cuda").at("missing"), "no NVIDIA driver");
 }
 
 TEST(SummaryText, SetsForecastAgainstMeasured) {

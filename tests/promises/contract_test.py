@@ -46,6 +46,17 @@ def jobs():
             "wide": wide, "double": double}
 
 
+def first_to_exhaust(plan):
+    """What the other keys of the object say it must be."""
+    if not plan["fits"]:
+        return max(("host", "device"),
+                   key=lambda space: plan[space]["peak"]
+                   / max(plan[space]["budget"], 1))
+    at = {space: batch for space, batch in plan["exhausts_at"].items()
+          if batch is not None}
+    return min(at, key=at.get) if at else None
+
+
 class PlanContract(JobTest):
     def expect_types(self, value, types):
         for key, kind in types.items():
@@ -54,20 +65,26 @@ class PlanContract(JobTest):
             if kind is int or kind == NUMBER:
                 self.assertNotIsInstance(value[key], bool, key)
 
-    def check_object(self, plan):
-        self.expect_types(plan, PLAN)
-        host = plan["host"]
-        self.expect_types(host, {"budget": int, "budget_source": str,
-                                 "peak": int, "accounts": dict})
-        self.assertEqual(set(host["accounts"]), PURPOSES)
-        for bytes_held in host["accounts"].values():
+    def check_space(self, space):
+        self.expect_types(space, {"budget": int, "budget_source": str,
+                                  "peak": int, "accounts": dict})
+        self.assertEqual(set(space["accounts"]), PURPOSES)
+        for bytes_held in space["accounts"].values():
             self.assertIsInstance(bytes_held, int)
             self.assertGreaterEqual(bytes_held, 0)
-        self.assertEqual(sum(host["accounts"].values()), host["peak"])
-        self.assertEqual(plan["fits"], host["peak"] <= host["budget"])
-        self.assertLessEqual(host["allowance"], 32 * MIB)
+        self.assertEqual(sum(space["accounts"].values()), space["peak"])
+        self.assertLessEqual(space["allowance"], 32 * MIB)
+
+    def check_object(self, plan, device=NULL):
+        self.expect_types(plan, PLAN | {"device": device})
+        spaces = [plan["host"]] + ([plan["device"]] if plan["device"] else [])
+        for space in spaces:
+            self.check_space(space)
+        self.assertEqual(plan["fits"], all(
+            space["peak"] <= space["budget"] for space in spaces))
         self.assertEqual(set(plan["exhausts_at"]), {"host", "device"})
-        self.assertIsNone(plan["exhausts_at"]["device"])
+        if device is NULL:
+            self.assertIsNone(plan["exhausts_at"]["device"])
         self.expect_types(plan["choices"], CHOICES)
         self.assertIn(plan["choices"]["numerics"], ("bitwise", "rounding"))
         self.expect_types(plan["step_seconds"], dict.fromkeys(
@@ -85,6 +102,38 @@ class PlanContract(JobTest):
                     self.assertEqual(code, 0 if plan["fits"] else 3)
                     self.assertEqual(plan["host"]["budget_source"],
                                      "--host-memory")
+
+    def test_a_shipped_profile_plans_both_memories(self):
+        for name, job in jobs().items():
+            path = self.write_job(job)
+            for host, device in (("4GiB", "4GiB"), ("1MiB", "4GiB"),
+                                 ("4GiB", "1MiB"), ("10MiB", "1MiB")):
+                with self.subTest(name, host=host, device=device):
+                    code, plan = self.plan(
+                        path, "--device-profile", "h200", "--host-memory",
+                        host, "--device-memory", device)
+                    self.check_object(plan, dict)
+                    self.assertIs(plan["exact"], False)
+                    self.assertEqual(code, 0 if plan["fits"] else 3)
+                    self.assertEqual(plan["device"]["budget_source"],
+                                     "--device-memory")
+                    self.assertEqual(plan["first_to_exhaust"],
+                                     first_to_exhaust(plan))
+
+    def test_the_batch_that_exhausts_the_device_is_sharp(self):
+        for name, job in jobs().items():
+            path = self.write_job(job)
+            wide = ("--device-profile", "t4", "--host-memory", "100%")
+            _, plan = self.plan(path, *wide)
+            limit = ("--device-memory", f"{plan['device']['peak'] + MIB}B")
+            with self.subTest(name):
+                _, plan = self.plan(path, *wide, *limit)
+                at = plan["exhausts_at"]["device"]
+                self.assertGreater(at, job["train"]["batch"])
+                for batch, fits in ((at - 1, True), (at, False)):
+                    _, plan = self.plan(path, *wide, *limit, "--batch", batch)
+                    self.assertIs(plan["device"]["peak"] <=
+                                  plan["device"]["budget"], fits)
 
     def test_slowdowns_rise_among_remedies_that_keep_the_budget(self):
         job = small_job(50000, 500)

@@ -112,6 +112,35 @@ class Remedies(JobTest):
                                      fitted["host"]["budget"])
         print(f"{kept} of {jobs} first remedies keep the budget")
 
+    def test_on_a_device_the_first_makes_both_memories_fit(self):
+        seed = int(os.environ.get("PLIMSOLL_SEED", time.time_ns() % 10**6))
+        print(f"seed {seed}")
+        dice = random.Random(seed)
+        device = ("--device-profile", "t4")
+        _, least = self.plan(self.write_job(small_job()), *device,
+                             "--host-memory", "100%")
+        for number in range(5 if SANITIZED else JOBS // 2):
+            job = random_job(dice)
+            path = self.write_job(job)
+            _, plan = self.plan(path, *device, "--host-memory", "100%")
+            limit = list(device)
+            for space in ("host", "device"):
+                peak = plan[space]["peak"]
+                if dice.random() < 0.7:
+                    peak = random_budget(dice, least[space]["peak"], peak)
+                limit += [f"--{space}-memory", f"{peak}B"]
+            code, plan = self.plan(path, *limit)
+            if code == 0:
+                continue
+            with self.subTest(seed=seed, job=number, limit=limit,
+                              text=job_text(job)):
+                applies = [remedy["apply"] for remedy in plan["remedies"]]
+                self.assertTrue(applies, plan["refusal"])
+                code, after = self.plan(path, *limit, *split(applies[0]))
+                self.assertEqual(code, 0, f"{applies[0]}: {after['refusal']}")
+                keeps = ["-memory" not in apply for apply in applies if apply]
+                self.assertEqual(keeps[0], any(keeps), applies)
+
 
 if __name__ == "__main__":
     main()
