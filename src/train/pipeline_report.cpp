@@ -42,7 +42,7 @@ Result<PipelineReport> explain_input(const JobSpec& job, const JobData& data,
                                pipeline_options(job, Stage::train, cores)));
   }
   const Feed& feed = planned.feed(Stage::train);
-  report.step_seconds = planned.compute_seconds;
+  report.step_seconds = std::max(planned.compute_seconds, planned.copy_seconds);
   report.reason = feed.reason;
   fill_report(feed.layout, data.input(Stage::train).input, job, cores, report);
   return report;
