@@ -245,6 +245,10 @@ TEST_F(CliTest, PlansForADeviceThatIsNotHere) {
   const Ran unknown = plimsoll("plan --device-profile h300 " + job());
   EXPECT_EQ(unknown.exit_code, 2);
   expect_has(unknown, "h200, a100-80, l4, t4, rtx4090");
+  const Ran bare = plimsoll(planned + " --device-memory 12");
+  EXPECT_EQ(bare.exit_code, 2);
+  expect_has(bare, "--device-memory: ");
+  EXPECT_EQ(plimsoll("plan --device cuda:99999999999 " + job()).exit_code, 2);
 }
 
 TEST_F(CliTest, WhatADeviceLacksIsNamed) {

@@ -50,7 +50,7 @@ Return nvmlDeviceGetUUID(Device device, char* text, unsigned int length) {
 }
 
 Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
-  const unsigned long long total = (8 << index_of(device)) * 1024 * kMiB;
+  const unsigned long long total = (8ull << index_of(device)) * 1024 * kMiB;
   *memory = {total, total - 600 * kMiB, 600 * kMiB};
   return kSuccess;
 }
