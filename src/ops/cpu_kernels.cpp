@@ -1,9 +1,6 @@
 #include "ops/cpu_kernels.h"
 
-#include <fmt/core.h>
-
 #include <map>
-#include <string>
 
 #include "device/cpu/compute_threads.h"
 #include "ops/elementwise/elementwise_cpu.h"
@@ -12,6 +9,7 @@
 #include "ops/movement/movement_cpu.h"
 #include "ops/random/random_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
+#include "ops/refusal.h"
 #include "ops/softmax/softmax_cpu.h"
 #include "ops/update/update_cpu.h"
 
@@ -39,21 +37,6 @@ const KernelTable& kernel_table() {
   return table;
 }
 
-Error no_kernel(const graph::KernelQuery& query) {
-  std::string types;
-  for (const graph::TensorType& type : query.inputs) {
-    if (!types.empty()) types += ", ";
-    types += name_of(type.dtype);
-  }
-  types += " -> ";
-  for (std::size_t i = 0; i < query.outputs.size(); ++i) {
-    if (i > 0) types += ", ";
-    types += name_of(query.outputs[i].dtype);
-  }
-  return {ErrorCode::unsupported,
-          fmt::format("no kernel for {}({}) on cpu", query.op->name, types)};
-}
-
 class CpuKernelFactory final : public KernelFactory {
  public:
   explicit CpuKernelFactory(ComputeThreads& threads) : threads_(threads) {}
@@ -61,10 +44,10 @@ class CpuKernelFactory final : public KernelFactory {
   Result<std::vector<graph::KernelCandidate>> candidates(
       const graph::KernelQuery& query) const override {
     const CpuKernels* kernels = find(query);
-    if (kernels == nullptr) return no_kernel(query);
+    if (kernels == nullptr) return no_kernel(query, "cpu");
     auto found = kernels->candidates(query, threads_);
     // A family may leave the wording to us by offering nothing.
-    if (found.ok() && found->empty()) return no_kernel(query);
+    if (found.ok() && found->empty()) return no_kernel(query, "cpu");
     return found;
   }
 
@@ -72,7 +55,7 @@ class CpuKernelFactory final : public KernelFactory {
       const graph::KernelQuery& query,
       const graph::KernelCandidate& candidate) const override {
     const CpuKernels* kernels = find(query);
-    if (kernels == nullptr) return no_kernel(query);
+    if (kernels == nullptr) return no_kernel(query, "cpu");
     return kernels->create(query, candidate, threads_);
   }
 

@@ -1,35 +1,12 @@
 #include <vector>
 
 #include "ops/movement/chunked.h"
+#include "ops/movement/transpose_axes.h"
 
 namespace plimsoll::ops {
 namespace {
 
-// One dimension of the result: its extent and the input's stride along it.
-struct Axis {
-  std::int64_t extent = 1;
-  std::int64_t stride = 1;
-};
-
-// The result's dimensions, outermost first, without those of extent 1 and with
-// neighbours merged that are neighbours in the input too. At least two remain.
-std::vector<Axis> find_axes(const graph::KernelQuery& query) {
-  const auto perm = query.attrs->get<std::vector<std::int64_t>>("perm");
-  const auto strides = row_major_strides(query.inputs[0].shape);
-  std::vector<Axis> axes;
-  for (const std::int64_t from : perm) {
-    const Axis axis{query.inputs[0].shape.extent(static_cast<int>(from)),
-                    strides[static_cast<std::size_t>(from)]};
-    if (axis.extent == 1) continue;
-    if (!axes.empty() && axes.back().stride == axis.stride * axis.extent) {
-      axes.back() = {axes.back().extent * axis.extent, axis.stride};
-    } else {
-      axes.push_back(axis);
-    }
-  }
-  while (axes.size() < 2) axes.insert(axes.begin(), Axis{1, 0});
-  return axes;
-}
+using Axis = TransposeAxis;
 
 // Moves one plane of rows x columns of the result, tile by tile, so that the
 // lines read and the lines written both stay in L1.
@@ -56,7 +33,9 @@ template <class T>
 class TransposeKernel final : public Kernel {
  public:
   TransposeKernel(const graph::KernelQuery& query, ComputeThreads& threads)
-      : outer_(find_axes(query)),
+      : outer_(transpose_axes(
+            query.inputs[0].shape,
+            query.attrs->get<std::vector<std::int64_t>>("perm"))),
         chunks_(movement_chunks(bytes_moved(query), threads.size())),
         threads_(threads) {
     columns_ = outer_.back();

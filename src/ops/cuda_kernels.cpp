@@ -1,0 +1,86 @@
+#include "ops/cuda_kernels.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "ops/elementwise/elementwise_cuda.h"
+#include "ops/loss/loss_cuda.h"
+#include "ops/matmul/matmul_cuda.h"
+#include "ops/movement/movement_cuda.h"
+#include "ops/random/random_cuda.h"
+#include "ops/reduction/reduction_cuda.h"
+#include "ops/refusal.h"
+#include "ops/softmax/softmax_cuda.h"
+#include "ops/update/update_cuda.h"
+
+namespace plimsoll::ops {
+namespace {
+
+constexpr double kLaunchSeconds = 2e-6;
+
+using KernelTable = std::map<std::string_view, const CudaKernels*>;
+
+const KernelTable& kernel_table() {
+  static const KernelTable table = [] {
+    KernelTable kernels;
+    const auto append = [&](std::span<const CudaKernels> family) {
+      for (const CudaKernels& entry : family) kernels.emplace(entry.op, &entry);
+    };
+    append(elementwise_cuda_kernels());
+    append(movement_cuda_kernels());
+    append(matmul_cuda_kernels());
+    append(reduction_cuda_kernels());
+    append(softmax_cuda_kernels());
+    append(loss_cuda_kernels());
+    append(random_cuda_kernels());
+    append(update_cuda_kernels());
+    return kernels;
+  }();
+  return table;
+}
+
+// A rate that is not known costs nothing.
+double seconds_of(double work, double per_second) {
+  return per_second > 0 ? work / per_second : 0;
+}
+
+double flops_per_second(const cuda::OpCode& code, DType dtype,
+                        const DeviceProfile& profile) {
+  if (dtype == DType::f64) return profile.f64_flops_per_second;
+  const auto* product = std::get_if<cuda::Product>(&code.stages[0]);
+  // Only products reach the matrix units.
+  if (product != nullptr && size_of(product->operands) == 2) {
+    return profile.bf16_flops_per_second;
+  }
+  return profile.f32_flops_per_second;
+}
+
+}  // namespace
+
+Result<cuda::OpCode> CudaCatalog::code(const graph::KernelQuery& query) const {
+  const auto found = kernel_table().find(query.op->name);
+  if (found == kernel_table().end()) return no_kernel(query, "cuda");
+  auto made = found->second->code(query, settings_);
+  if (made.ok() && made->stages.empty()) return no_kernel(query, "cuda");
+  return made;
+}
+
+Result<std::vector<graph::KernelCandidate>> CudaCatalog::candidates(
+    const graph::KernelQuery& query) const {
+  PLIMSOLL_ASSIGN(const cuda::OpCode made, code(query));
+  const graph::Cost cost =
+      query.op->cost(query.inputs, query.outputs, *query.attrs);
+  graph::KernelCandidate candidate;
+  candidate.name = made.name;
+  candidate.scratch_bytes = made.scratch_bytes;
+  candidate.seconds =
+      kLaunchSeconds * static_cast<double>(made.stages.size()) +
+      std::max(
+          seconds_of(cost.flops,
+                     flops_per_second(made, query.outputs[0].dtype, profile_)),
+          seconds_of(cost.bytes, profile_.memory_bytes_per_second));
+  return std::vector{std::move(candidate)};
+}
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,62 @@
+// What the families' CUDA files share: texts with gaps to fill, names of types,
+// exact numbers, and functions with an estimate of their time.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/cuda_code.h"
+#include "graph/kernel_catalog.h"
+
+namespace plimsoll::ops {
+
+struct CudaGap {
+  CudaGap(std::string_view gap, std::string_view text)
+      : name(gap), value(text) {}
+  CudaGap(std::string_view gap, std::int64_t number)
+      : name(gap), value(std::to_string(number)) {}
+  std::string_view name;
+  std::string value;
+};
+// `text` with every $name replaced.
+std::string cuda_text(std::string_view text,
+                      std::initializer_list<CudaGap> gaps);
+
+// Names of the prelude: of what is stored, and of what it is computed in.
+std::string_view cuda_type(DType dtype);
+DType cuda_compute(DType dtype);
+// The value rounded to `compute` (f32 or f64), exactly.
+std::string cuda_number(DType compute, double value);
+// The type that indexes so many elements.
+std::string_view cuda_index(std::int64_t elements);
+
+struct CudaAxis {
+  std::int64_t extent = 1;
+  std::int64_t stride = 0;  // in elements
+};
+// The offset of the combination number `index` of axes, outermost first.
+std::string cuda_offset(const std::vector<CudaAxis>& axes,
+                        std::string_view index);
+
+// Most elements of `bytes` each that are moved at once, 16 bytes at the most,
+// so that a whole number of moves makes a run.
+std::int64_t cuda_width(std::int64_t bytes, std::int64_t run);
+// Smallest power of two from `n` on.
+std::int64_t cuda_power_of_two(std::int64_t n);
+
+// Blocks for work of so many blocks: more than a device holds at once share
+// it in rounds.
+std::int64_t cuda_blocks(std::int64_t work);
+std::int64_t cuda_blocks_of_threads(std::int64_t threads);
+
+// A function of the op's inputs and outputs.
+cuda::Function cuda_function(const graph::KernelQuery& query, std::string body,
+                             std::int64_t blocks, const graph::Cost& cost);
+// An op of one function with the op's own cost; nothing to do: no body.
+cuda::OpCode cuda_op(const graph::KernelQuery& query, std::string name,
+                     std::string body, std::int64_t blocks);
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,178 @@
+#include "ops/matmul/matmul_cuda.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "ops/cuda_text.h"
+#include "ops/matmul/product_shape.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::KernelQuery;
+
+// Up to here a function that runs beside its neighbours beats the library's
+// launch.
+constexpr double kSmallProduct = 1 << 17;
+constexpr std::int64_t kMostWorkspace = std::int64_t{16} << 20;
+constexpr std::int64_t kWorkspaceCopies = 16;  // of the output, to split k
+constexpr std::int64_t kWorkspaceGrain = 256;
+// A warp makes so many results side by side: one would wait for its reads.
+constexpr std::int64_t kSideBySide = 4;
+
+std::int64_t workspace_bytes(const ProductShape& shape, DType output) {
+  const std::int64_t bytes = std::max<std::int64_t>(4, size_of(output));
+  const std::int64_t most = kMostWorkspace / (kWorkspaceCopies * bytes);
+  const double elements = static_cast<double>(shape.batch) *
+                          static_cast<double>(shape.m) *
+                          static_cast<double>(shape.n);
+  if (elements >= static_cast<double>(most)) return kMostWorkspace;
+  const std::int64_t copies =
+      kWorkspaceCopies * bytes * shape.batch * shape.m * shape.n;
+  return (copies + kWorkspaceGrain - 1) / kWorkspaceGrain * kWorkspaceGrain;
+}
+
+cuda::OpCode library_product(const KernelQuery& query,
+                             const ProductShape& shape,
+                             const CudaSettings& settings) {
+  cuda::Product product;
+  product.operands = query.inputs[0].dtype;
+  product.output = query.outputs[0].dtype;
+  product.tf32 = settings.tf32 && product.operands == DType::f32;
+  product.batch = shape.batch;
+  product.m = shape.m;
+  product.n = shape.n;
+  product.k = shape.k;
+  product.transpose_a = query.attrs->get<bool>("transpose_a");
+  product.transpose_b = query.attrs->get<bool>("transpose_b");
+  product.a_batch = shape.a_batch;
+  product.b_batch = shape.b_batch;
+  product.bias = shape.bias;
+  product.relu = shape.relu;
+  product.workspace_bytes = workspace_bytes(shape, product.output);
+  cuda::OpCode code;
+  code.name = fmt::format("matmul:cublaslt{}", product.tf32 ? ":tf32" : "");
+  code.scratch_bytes = product.workspace_bytes;
+  code.stages.emplace_back(product);
+  return code;
+}
+
+// One thread a result.
+constexpr std::string_view kThreads =
+    R"(  for (I o = block * 512 + threadIdx.x; o < $N; o += (I)blocks * 512) {
+    const A* a = $from_a;
+    const A* b = $from_b;
+    C sum = 0;
+#pragma unroll 8
+    for (I p = 0; p < $k; ++p) {
+      sum = mul_add((C)load(a[p * $a_col]), (C)load(b[p * $b_row]), sum);
+    }
+    $finish
+  }
+)";
+
+// One warp for $U results at a time; those behind the end are made from the
+// last one's operands and not written.
+constexpr std::string_view kWarps = R"(  const u32 lane = threadIdx.x % 32;
+  for (I first = (block * 16 + threadIdx.x / 32) * $U; first < $N;
+       first += (I)blocks * (16 * $U)) {
+    const A* a[$U];
+    const A* b[$U];
+    C sums[$U];
+#pragma unroll
+    for (int u = 0; u < $U; ++u) {
+      const I o = first + u < $N ? first + u : $N - 1;
+      a[u] = $from_a;
+      b[u] = $from_b;
+      sums[u] = 0;
+    }
+    for (I p = lane; p < $k; p += 32) {
+#pragma unroll
+      for (int u = 0; u < $U; ++u) {
+        sums[u] = mul_add((C)load(a[u][p * $a_col]),
+                          (C)load(b[u][p * $b_row]), sums[u]);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < $U; ++u) {
+      const I o = first + u;
+      C sum = Team<32>::join<Sum>(sums[u]);
+      if (lane == 0 && o < $N) {
+        $finish
+      }
+    }
+  }
+)";
+
+std::string finish_of(const ProductShape& shape, DType output) {
+  std::string text;
+  if (shape.bias) {
+    text += fmt::format("sum = add(sum, (C)load(in2[o % {}]));\n    ", shape.n);
+  }
+  if (shape.relu) text += "sum = e_relu(sum);\n    ";
+  return text + fmt::format("out0[o] = store<{}>(sum);", cuda_type(output));
+}
+
+cuda::OpCode small_product(const KernelQuery& query,
+                           const ProductShape& shape) {
+  const std::int64_t outputs = shape.batch * shape.m * shape.n;
+  if (outputs == 0) return cuda_op(query, "matmul:cuda:thread", "", 1);
+  const DType operands = query.inputs[0].dtype;
+  const bool warps = shape.k >= 32;
+  const std::int64_t side_by_side = outputs >= 64 ? kSideBySide : 1;
+  const std::int64_t most_elements =
+      std::max({outputs, query.inputs[0].shape.elements(),
+                query.inputs[1].shape.elements()});
+  // Where the operands of output number o begin.
+  const std::string from_a =
+      fmt::format("in0 + o / {} * {} + o / {} % {} * {}", shape.m * shape.n,
+                  shape.a_batch, shape.n, shape.m, shape.a_row);
+  const std::string from_b =
+      fmt::format("in1 + o / {} * {} + o % {} * {}", shape.m * shape.n,
+                  shape.b_batch, shape.n, shape.b_col);
+  const std::string types =
+      fmt::format("  typedef {} A;\n  typedef {} C;\n  typedef {} I;\n",
+                  cuda_type(operands), cuda_type(cuda_compute(operands)),
+                  cuda_index(most_elements));
+  const std::string body =
+      types + cuda_text(warps ? kWarps : kThreads,
+                        {{"N", outputs},
+                         {"k", shape.k},
+                         {"U", side_by_side},
+                         {"a_col", shape.a_col},
+                         {"b_row", shape.b_row},
+                         {"from_a", from_a},
+                         {"from_b", from_b},
+                         {"finish", finish_of(shape, query.outputs[0].dtype)}});
+  const std::int64_t groups = (outputs + side_by_side - 1) / side_by_side;
+  cuda::OpCode code =
+      cuda_op(query, warps ? "matmul:cuda:warp" : "matmul:cuda:thread", body,
+              warps ? cuda_blocks((groups + 15) / 16)
+                    : cuda_blocks_of_threads(outputs));
+  // Of a block alone: every round waits for its reads and its joins.
+  auto& function = std::get<cuda::Function>(code.stages[0]);
+  const double rounds =
+      static_cast<double>(warps ? (groups + 15) / 16 : (outputs + 511) / 512);
+  const double reads =
+      static_cast<double>(warps ? (shape.k + 31) / 32 : (shape.k + 7) / 8);
+  function.one_block_seconds += rounds * (0.1e-6 + 0.2e-6 * reads);
+  return code;
+}
+
+Result<cuda::OpCode> code(const KernelQuery& query,
+                          const CudaSettings& settings) {
+  if (!is_floating(query.inputs[0].dtype)) return cuda::OpCode();
+  const ProductShape shape =
+      product_shape(query.inputs, query.outputs, *query.attrs);
+  if (shape.flops() / 2 <= kSmallProduct) return small_product(query, shape);
+  return library_product(query, shape, settings);
+}
+
+constexpr CudaKernels kKernels[] = {{"matmul", code}};
+
+}  // namespace
+
+std::span<const CudaKernels> matmul_cuda_kernels() { return kKernels; }
+
+}  // namespace plimsoll::ops
