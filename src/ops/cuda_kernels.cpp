@@ -17,8 +17,6 @@
 namespace plimsoll::ops {
 namespace {
 
-constexpr double kLaunchSeconds = 2e-6;
-
 using KernelTable = std::map<std::string_view, const CudaKernels*>;
 
 const KernelTable& kernel_table() {
@@ -50,10 +48,16 @@ double flops_per_second(const cuda::OpCode& code, DType dtype,
   if (dtype == DType::f64) return profile.f64_flops_per_second;
   const auto* product = std::get_if<cuda::Product>(&code.stages[0]);
   // Only products reach the matrix units.
-  if (product != nullptr && size_of(product->operands) == 2) {
-    return profile.bf16_flops_per_second;
+  if (product == nullptr) return profile.f32_flops_per_second;
+  switch (product->operands) {
+    case DType::bf16:
+      return profile.bf16_flops_per_second;
+    case DType::f16:
+      return profile.f16_flops_per_second;
+    default:
+      return product->tf32 ? profile.tf32_flops_per_second
+                           : profile.f32_flops_per_second;
   }
-  return profile.f32_flops_per_second;
 }
 
 }  // namespace
@@ -75,7 +79,7 @@ Result<std::vector<graph::KernelCandidate>> CudaCatalog::candidates(
   candidate.name = made.name;
   candidate.scratch_bytes = made.scratch_bytes;
   candidate.seconds =
-      kLaunchSeconds * static_cast<double>(made.stages.size()) +
+      profile_.launch_seconds * static_cast<double>(made.stages.size()) +
       std::max(
           seconds_of(cost.flops,
                      flops_per_second(made, query.outputs[0].dtype, profile_)),
