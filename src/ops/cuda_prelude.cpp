@@ -219,6 +219,17 @@ template <> struct Team<512> {
   }
 };
 
+// Shared memory for all functions of a kernel, one after the other: each
+// leaves it with a barrier.
+template <class T> DEVICE T* shared_lanes() {
+  __shared__ T lanes[512];
+  return lanes;
+}
+template <class T> DEVICE T* shared_tile() {
+  __shared__ T tile[32 * 33];
+  return tile;
+}
+
 // All elements of a vector, by halves.
 template <class Op, class C, class T, int N> DEVICE C join_all(Vec<T, N> x) {
   C joined[N];

@@ -87,6 +87,7 @@ constexpr std::string_view kWarps = R"(  const u32 lane = threadIdx.x % 32;
       b[u] = $from_b;
       sums[u] = 0;
     }
+#pragma unroll 2
     for (I p = lane; p < $k; p += 32) {
 #pragma unroll
       for (int u = 0; u < $U; ++u) {
