@@ -84,7 +84,7 @@ TEST_P(CudaSources, Compile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaSources, ::testing::ValuesIn(all_families()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace plimsoll::ops::testing
