@@ -117,7 +117,8 @@ constexpr std::string_view kColumns = R"(  C* lanes = shared_lanes<C>();
 )";
 
 constexpr std::string_view kJoinParts =
-    R"(  for (I o = block * 16 + threadIdx.x / 32; o < $outputs; o += blocks * 16) {
+    R"(  for (I o = block * 16 + threadIdx.x / 32; o < $outputs;
+       o += blocks * 16) {
     C total = Op::start<C>();
     for (I p = threadIdx.x % 32; p < $parts; p += 32) {
       total = Op::join(total, ((const C*)scratch)[o * $parts + p]);
@@ -128,7 +129,8 @@ constexpr std::string_view kJoinParts =
 )";
 
 constexpr std::string_view kNothingToReduce =
-    R"(  for (I o = block * 512 + threadIdx.x; o < $outputs; o += (I)blocks * 512) {
+    R"(  for (I o = block * 512 + threadIdx.x; o < $outputs;
+       o += (I)blocks * 512) {
     const C total = Op::start<C>();
     $write
   }
