@@ -49,7 +49,9 @@ DEVICE f64 erfc_of(f64 a) { return erfc(a); }
 DEVICE f32 abs_of(f32 a) { return fabsf(a); }
 DEVICE f64 abs_of(f64 a) { return fabs(a); }
 template <class T> DEVICE T infinity_of();
-template <> DEVICE f32 infinity_of<f32>() { return __uint_as_float(0x7f800000u); }
+template <> DEVICE f32 infinity_of<f32>() {
+  return __uint_as_float(0x7f800000u);
+}
 template <> DEVICE f64 infinity_of<f64>() {
   return __longlong_as_double(0x7ff0000000000000ll);
 }
@@ -96,7 +98,8 @@ DEVICE f16 f16_of(f32 value) {
 // Towards zero, held to the type's ends; NaN is 0.
 template <class To, class From> DEVICE To saturate(From value) {
   const bool has_sign = (To)-1 < (To)0;
-  const To high = (To)(~0ull >> (64 - 8 * (int)sizeof(To) + (has_sign ? 1 : 0)));
+  const int digits = 8 * (int)sizeof(To) - (has_sign ? 1 : 0);
+  const To high = (To)(~0ull >> (64 - digits));
   const To low = has_sign ? (To)(-(i64)high - 1) : (To)0;
   if (value != value) return 0;
   if (value >= (From)(To)(high / 2 + 1) * (From)2) return high;
@@ -218,6 +221,17 @@ template <> struct Team<512> {
     return at;
   }
 };
+
+// Shared memory for all functions of a kernel, one after the other: each
+// leaves it with a barrier.
+template <class T> DEVICE T* shared_lanes() {
+  __shared__ T lanes[512];
+  return lanes;
+}
+template <class T> DEVICE T* shared_tile() {
+  __shared__ T tile[32 * 33];
+  return tile;
+}
 
 // All elements of a vector, by halves.
 template <class Op, class C, class T, int N> DEVICE C join_all(Vec<T, N> x) {

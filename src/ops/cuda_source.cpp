@@ -63,9 +63,11 @@ std::string cuda_kernel_source(const std::vector<CudaCall>& calls,
       order.begin(), order.end(),
       [](const CudaCall* a, const CudaCall* b) { return a->phase < b->phase; });
 
-  source +=
-      fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) run(",
-                  cuda::kBlockThreads);
+  // One block a multiprocessor is enough: registers never go to memory for
+  // the sake of a second.
+  source += fmt::format(
+      "\nextern \"C\" __global__ void __launch_bounds__({}, 1) run(",
+      cuda::kBlockThreads);
   for (int i = 0; i < pointers; ++i) {
     source += fmt::format("{}void* p{}", i > 0 ? ", " : "", i);
   }

@@ -156,6 +156,23 @@ TEST(CudaCatalog, Tf32ChangesTheNameOfLargeF32ProductsOnly) {
   EXPECT_EQ(code_in(small, DType::f32, tf32)->name, "matmul:cuda:thread");
 }
 
+TEST(CudaCatalog, LargeF64ProductsHaveTheirEpilogueApart) {
+  OpRecord record = record_named(all_records(), "matmul_70x530x140");
+  record.inputs.push_back({DType::f32, {140}});
+  record.attrs.set("activation", std::string("relu"));
+  const auto narrow = code_in(record, DType::f32);
+  const auto wide = code_in(record, DType::f64);
+  ASSERT_TRUE(narrow && wide);
+  ASSERT_EQ(narrow->stages.size(), 1u);
+  EXPECT_TRUE(std::get<cuda::Product>(narrow->stages[0]).relu);
+  ASSERT_EQ(wide->stages.size(), 2u);
+  EXPECT_FALSE(std::get<cuda::Product>(wide->stages[0]).bias);
+  EXPECT_FALSE(std::get<cuda::Product>(wide->stages[0]).relu);
+  const auto& epilogue = std::get<cuda::Function>(wide->stages[1]);
+  EXPECT_NE(epilogue.body.find("in2[o % 140]"), std::string::npos);
+  EXPECT_NE(epilogue.body.find("e_relu"), std::string::npos);
+}
+
 TEST(CudaCatalog, LargeReductionsGoThroughScratch) {
   const auto records = all_records();
   const auto code =

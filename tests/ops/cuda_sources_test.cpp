@@ -1,9 +1,10 @@
 // Every function of every record compiles, for old and new GPUs. Needs the CUDA
 // module, not a GPU.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <span>
 
 #include "device/cuda_device.h"
 #include "ops/all_records.h"
@@ -83,7 +84,7 @@ TEST_P(CudaSources, Compile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaSources, ::testing::ValuesIn(all_families()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace plimsoll::ops::testing

@@ -33,6 +33,35 @@ std::int64_t workspace_bytes(const ProductShape& shape, DType output) {
   return (copies + kWorkspaceGrain - 1) / kWorkspaceGrain * kWorkspaceGrain;
 }
 
+std::string finish_of(const ProductShape& shape, DType output) {
+  std::string text;
+  if (shape.bias) {
+    text += fmt::format("sum = add(sum, (C)load(in2[o % {}]));\n    ", shape.n);
+  }
+  if (shape.relu) text += "sum = e_relu(sum);\n    ";
+  return text + fmt::format("out0[o] = store<{}>(sum);", cuda_type(output));
+}
+
+// Bias and relu on a result that lies there already.
+cuda::Function epilogue(const KernelQuery& query, const ProductShape& shape) {
+  const std::int64_t elements = query.outputs[0].shape.elements();
+  const std::string text = cuda_text(
+      R"(  typedef $C C;
+  typedef $I I;
+  for (I o = block * 512 + threadIdx.x; o < $N; o += (I)blocks * 512) {
+    C sum = load(out0[o]);
+    $finish
+  }
+)",
+      {{"C", cuda_type(cuda_compute(query.outputs[0].dtype))},
+       {"I", cuda_index(elements)},
+       {"N", elements},
+       {"finish", finish_of(shape, query.outputs[0].dtype)}});
+  const auto bytes = static_cast<double>(query.outputs[0].bytes());
+  return cuda_function(query, text, cuda_blocks_of_threads(elements),
+                       {static_cast<double>(elements), 2 * bytes});
+}
+
 cuda::OpCode library_product(const KernelQuery& query,
                              const ProductShape& shape,
                              const CudaSettings& settings) {
@@ -48,13 +77,17 @@ cuda::OpCode library_product(const KernelQuery& query,
   product.transpose_b = query.attrs->get<bool>("transpose_b");
   product.a_batch = shape.a_batch;
   product.b_batch = shape.b_batch;
-  product.bias = shape.bias;
-  product.relu = shape.relu;
+  // Not every version of the library has epilogues of f64 products.
+  const bool apart =
+      product.operands == DType::f64 && (shape.bias || shape.relu);
+  product.bias = shape.bias && !apart;
+  product.relu = shape.relu && !apart;
   product.workspace_bytes = workspace_bytes(shape, product.output);
   cuda::OpCode code;
   code.name = fmt::format("matmul:cublaslt{}", product.tf32 ? ":tf32" : "");
   code.scratch_bytes = product.workspace_bytes;
   code.stages.emplace_back(product);
+  if (apart) code.stages.emplace_back(epilogue(query, shape));
   return code;
 }
 
@@ -87,6 +120,7 @@ constexpr std::string_view kWarps = R"(  const u32 lane = threadIdx.x % 32;
       b[u] = $from_b;
       sums[u] = 0;
     }
+#pragma unroll 2
     for (I p = lane; p < $k; p += 32) {
 #pragma unroll
       for (int u = 0; u < $U; ++u) {
@@ -104,15 +138,6 @@ constexpr std::string_view kWarps = R"(  const u32 lane = threadIdx.x % 32;
     }
   }
 )";
-
-std::string finish_of(const ProductShape& shape, DType output) {
-  std::string text;
-  if (shape.bias) {
-    text += fmt::format("sum = add(sum, (C)load(in2[o % {}]));\n    ", shape.n);
-  }
-  if (shape.relu) text += "sum = e_relu(sum);\n    ";
-  return text + fmt::format("out0[o] = store<{}>(sum);", cuda_type(output));
-}
 
 cuda::OpCode small_product(const KernelQuery& query,
                            const ProductShape& shape) {

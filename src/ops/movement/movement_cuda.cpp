@@ -120,7 +120,7 @@ cuda::OpCode move_tiles(const KernelQuery& query,
   const std::int64_t tiles = planes * row_tiles * column_tiles;
   return cuda_op(query, "transpose:cuda",
                  cuda_text(R"(  typedef $I I;
-  __shared__ $W tile[32][33];
+  $W* tile = shared_tile<$W>();
   const u32 x = threadIdx.x % 32, y = threadIdx.x / 32;
   for (I task = block; task < $tiles; task += blocks) {
     const I column = task % $column_tiles * 32;
@@ -130,14 +130,14 @@ cuda::OpCode move_tiles(const KernelQuery& query,
 #pragma unroll
     for (u32 k = y; k < 32; k += 16) {
       if (row + x < $rows && column + k < $columns) {
-        tile[k][x] = from[(row + x) + (column + k) * $columns_apart];
+        tile[k * 33 + x] = from[(row + x) + (column + k) * $columns_apart];
       }
     }
     __syncthreads();
 #pragma unroll
     for (u32 k = y; k < 32; k += 16) {
       if (row + k < $rows && column + x < $columns) {
-        to[(row + k) * $rows_apart + (column + x)] = tile[x][k];
+        to[(row + k) * $rows_apart + (column + x)] = tile[x * 33 + k];
       }
     }
     __syncthreads();

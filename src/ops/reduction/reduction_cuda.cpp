@@ -74,6 +74,7 @@ constexpr std::string_view kRows = R"(  typedef Team<$team> Threads;
     C total = Op::start<C>();
     for (I i = p * $part + Threads::lane() * $V; i < end;) {
       C some = Op::start<C>();
+#pragma unroll 4
       for (int k = 0; k < 64 && i < end; ++k, i += $team * $V) {
         some = Op::join(some, join_all<Op, C>(read<$V>(x + $at)));
       }
@@ -85,7 +86,7 @@ constexpr std::string_view kRows = R"(  typedef Team<$team> Threads;
 )";
 
 // A tile of $team columns; the block's threads share the rows.
-constexpr std::string_view kColumns = R"(  __shared__ C lanes[512];
+constexpr std::string_view kColumns = R"(  C* lanes = shared_lanes<C>();
   for (I task = block; task < $tasks; task += blocks) {
     const I o = task / $parts * $team + threadIdx.x % $team;
     const I p = task % $parts;
@@ -95,6 +96,7 @@ constexpr std::string_view kColumns = R"(  __shared__ C lanes[512];
       const T* x = in0 + $base + o % $inner;
       for (I i = p * $part + threadIdx.x / $team; i < end;) {
         C some = Op::start<C>();
+#pragma unroll 4
         for (int k = 0; k < 64 && i < end; ++k, i += 512 / $team) {
           some = Op::join(some, (C)load(x[$at]));
         }
@@ -115,7 +117,8 @@ constexpr std::string_view kColumns = R"(  __shared__ C lanes[512];
 )";
 
 constexpr std::string_view kJoinParts =
-    R"(  for (I o = block * 16 + threadIdx.x / 32; o < $outputs; o += blocks * 16) {
+    R"(  for (I o = block * 16 + threadIdx.x / 32; o < $outputs;
+       o += blocks * 16) {
     C total = Op::start<C>();
     for (I p = threadIdx.x % 32; p < $parts; p += 32) {
       total = Op::join(total, ((const C*)scratch)[o * $parts + p]);
@@ -126,7 +129,8 @@ constexpr std::string_view kJoinParts =
 )";
 
 constexpr std::string_view kNothingToReduce =
-    R"(  for (I o = block * 512 + threadIdx.x; o < $outputs; o += (I)blocks * 512) {
+    R"(  for (I o = block * 512 + threadIdx.x; o < $outputs;
+       o += (I)blocks * 512) {
     const C total = Op::start<C>();
     $write
   }

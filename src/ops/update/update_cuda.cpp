@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "ops/cuda_text.h"
 
 namespace plimsoll::ops {
@@ -28,12 +30,14 @@ constexpr std::string_view kMomentum =
       p = add(p, s0);
 )";
 
-// In f64, rounded once. Two warps take a power each.
-constexpr std::string_view kAdamRate = R"(  __shared__ f64 corrections[2];
+// In f64, rounded once. 1 - beta^t by way of the logarithm, which is a call
+// less than a power; two warps take one each.
+constexpr std::string_view kAdamRate =
+    R"(  f64* corrections = shared_lanes<f64>();
   if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
-    const f64 beta = threadIdx.x == 0 ? $beta_1 : $beta_2;
-    corrections[threadIdx.x / 32] =
-        sub((f64)1, pow(beta, add((f64)in5[0], (f64)1)));
+    const f64 log_beta = threadIdx.x == 0 ? $log_beta_1 : $log_beta_2;
+    const f64 t = add((f64)in5[0], (f64)1);
+    corrections[threadIdx.x / 32] = -expm1(mul(t, log_beta));
   }
   __syncthreads();
   const f64 given = (f64)load(in4[0]);
@@ -82,8 +86,8 @@ std::string numbers_filled(std::string_view text, const KernelQuery& query,
   };
   return cuda_text(
       text, {{"momentum", cuda_number(compute, attr("momentum"))},
-             {"beta_1", cuda_number(DType::f64, attr("beta_1"))},
-             {"beta_2", cuda_number(DType::f64, attr("beta_2"))},
+             {"log_beta_1", cuda_number(DType::f64, std::log(attr("beta_1")))},
+             {"log_beta_2", cuda_number(DType::f64, std::log(attr("beta_2")))},
              {"gain_1", cuda_number(compute, 1 - attr("beta_1"))},
              {"gain_2", cuda_number(compute, 1 - attr("beta_2"))},
              {"epsilon", cuda_number(compute, attr("epsilon"))},

@@ -80,6 +80,8 @@ std::vector<OpRecord> loss_records() {
   add_dense(records, "sequence", {3, 5}, 16, kLogits);
   add_dense(records, "many_rows", {1500}, 33, kLogits);
   without_differences(records, 3);
+  add_dense(records, "long_rows", {3}, 1500, kLogits);
+  without_differences(records, 3);
   add_dense(records, "huge", {9}, 35, kHugeLogits);
   without_differences(records, 3);
 
@@ -87,6 +89,8 @@ std::vector<OpRecord> loss_records() {
   add_sparse(records, "one_row", {}, 21, kLogits, {0, 20, true});
   add_sparse(records, "sequence", {3, 5}, 48, kLogits, {0, 47, true});
   add_sparse(records, "many_rows", {1500}, 33, kLogits, {0, 32, true});
+  without_differences(records, 3);
+  add_sparse(records, "long_rows", {3}, 1500, kLogits, {0, 1499, true});
   without_differences(records, 3);
   add_sparse(records, "huge", {9}, 35, kHugeLogits, {0, 34, true});
   without_differences(records, 3);

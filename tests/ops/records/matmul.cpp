@@ -104,6 +104,9 @@ std::vector<OpRecord> matmul_records() {
           batched("matmul_one_a" + suffix, a({}), b({3}), ta, tb));
     }
   }
+  // Large enough that every device leaves it to its library.
+  records.push_back(with_epilogue(
+      product("matmul_large", 70, 530, 140, false, true), 140, true, true));
   for (const bool relu : {false, true}) {
     records.push_back(with_gradient(with_epilogue(
         product("matmul_gradient", 4, 3, 5, false, false), 5, true, relu)));

@@ -91,6 +91,8 @@ void add_transposes(std::vector<OpRecord>& records) {
     add(std::string(name_of(dtype)), {13, 35}, {1, 0}, dtype);
   }
   add("large", {701, 333}, {1, 0}, DType::f64);
+  add("planes", {3, 40, 50}, {0, 2, 1}, DType::f64);
+  add("planes_between", {40, 3, 50}, {2, 1, 0}, DType::u8);
   add("empty", {0, 3}, {1, 0}, DType::f64);
 }
 

@@ -55,6 +55,9 @@ std::vector<OpRecord> reduction_records() {
     add("parts_columns", {3001, 40}, {0});
     add("parts_wide", {130, 1030}, {0});
     add("many_rows", {2000, 50}, {1});
+    add("long_rows", {3, 5000}, {1});
+    add("many_long_rows", {300, 2048}, {1});
+    add("many_short_rows", {3000, 6}, {1});
   }
 
   OpRecord divide;

@@ -29,12 +29,15 @@ std::vector<OpRecord> softmax_records() {
   add("softmax_cube", "softmax", {3, 5, 17}, {-2, 2});
   add("softmax_many_rows", "softmax", {3000, 19}, {-4, 4});
   records.back().gradient_of.clear();
+  add("softmax_long_rows", "softmax", {3, 1500}, {-4, 4});
+  records.back().gradient_of.clear();
   // Far beyond what exp can hold; differences there are all zero or one.
   add("softmax_huge", "softmax", {8, 33}, {-1e4, 1e4});
   records.back().gradient_of.clear();
   add("softmax_grad_rows", "softmax_grad", {32, 10}, {-1, 1});
   add("softmax_grad_uneven", "softmax_grad", {5, 4, 53}, {-1, 1});
   add("softmax_grad_many_rows", "softmax_grad", {2500, 20}, {-1, 1});
+  add("softmax_grad_long_rows", "softmax_grad", {3, 1500}, {-1, 1});
   return records;
 }
 
