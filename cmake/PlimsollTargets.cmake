@@ -53,7 +53,11 @@ function(plimsoll_test name)
   endif()
   add_dependencies(plimsoll_tests ${name})
   # Found when ctest starts, with the sanitizers' options in its environment.
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(
+    ${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES
+      ENVIRONMENT
+      PLIMSOLL_CUDA_MODULE=${PROJECT_BINARY_DIR}/libplimsoll_cuda.so)
   if(arg_LABELS)
     # gtest_discover_tests() loses all labels but the first.
     set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)

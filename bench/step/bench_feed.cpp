@@ -95,7 +95,6 @@ class FeedBench {
         continue;
       }
       PLIMSOLL_RETURN_IF_ERROR(running_->step(train::Stage::train, batch));
-      feeder.release(batch.slot);
       ++done;
     }
     return seconds_since(start) / static_cast<double>(steps);

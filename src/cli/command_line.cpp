@@ -131,8 +131,8 @@ std::optional<Message> refuse_unknown(
     return bad_usage(fmt::format("`{}` is not in this version", word));
   }
   const bool known = word == "devices" || word == "plan" || word == "train" ||
-                     word == "watch" || word == "calibrate" || word.empty() ||
-                     word[0] == '-';
+                     word == "watch" || word == "calibrate" ||
+                     word == "compile-kernel" || word.empty() || word[0] == '-';
   if (known) return std::nullopt;
   return bad_usage(fmt::format(
       "no command `{}`; there are devices, plan, train and watch", word));
@@ -193,6 +193,14 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* calibrate_app = app.add_subcommand("calibrate", "");
   calibrate_app->group("");  // not shown in the help
   calibrate_app->add_option("--more-layers", calibrate.more_layers);
+  calibrate_app->add_option("--device", calibrate.device);
+  calibrate_app->add_option("--precision", calibrate.precision);
+  calibrate_app->add_option("--products", calibrate.products);
+  CompileKernelCommand compile;
+  CLI::App* compile_app = app.add_subcommand("compile-kernel", "");
+  compile_app->group("");
+  compile_app->add_option("file", compile.path)->required();
+  compile_app->add_option("architecture", compile.architecture)->required();
   calibrate_app->add_option("--threads", calibrate.threads)
       ->check(CLI::Range(1, 4096));
 
@@ -219,6 +227,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
 
   if (*devices_app) return devices;
   if (*calibrate_app) return calibrate;
+  if (*compile_app) return compile;
   if (*watch_app) {
     if (watch.command.empty())
       return bad_usage("watch: write the command after `--`");

@@ -13,6 +13,7 @@ namespace plimsoll::cli {
 
 struct DevicesCommand {
   bool json = false;
+  std::string calibrator;  // as RunOptions has it
 };
 
 // What `plan` and `train` share: which job, and what is said over it.
@@ -52,6 +53,16 @@ struct WatchCommand {
 struct CalibrateCommand {
   int threads = 1;
   int more_layers = 0;
+  std::string device = "cpu";
+  std::string precision = "f32";
+  bool products = true;
+  std::string compiler;
+};
+
+// For the program itself: a kernel's source to code in the user's cache.
+struct CompileKernelCommand {
+  std::string path;
+  std::string architecture;
 };
 
 // Nothing to run: a text to print (help, or what is wrong) and the exit code.
@@ -60,8 +71,9 @@ struct Message {
   int exit_code = 0;
 };
 
-using CommandLine = std::variant<Message, DevicesCommand, PlanCommand,
-                                 TrainCommand, WatchCommand, CalibrateCommand>;
+using CommandLine =
+    std::variant<Message, DevicesCommand, PlanCommand, TrainCommand,
+                 WatchCommand, CalibrateCommand, CompileKernelCommand>;
 
 // `arguments` without the program's name. Reads PLIMSOLL_HOST_MEMORY and
 // PLIMSOLL_DEVICE_MEMORY from the environment.

@@ -2,13 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "base/units.h"
 #include "cli/devices.h"
 #include "cli/output.h"
 #include "cli/plan_json.h"
 #include "cli/plan_text.h"
 #include "cli/watch.h"
+#include "device/cuda_device.h"
 #include "train/calibration.h"
+#include "train/cuda_profile.h"
 #include "train/job_file/job_file.h"
 
 namespace plimsoll::cli {
@@ -17,11 +22,6 @@ namespace {
 std::optional<std::string> variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-}
-
-// Calibration of GPUs comes with the CUDA module.
-std::optional<DeviceProfile> no_profile(const GpuFacts&) {
-  return std::nullopt;
 }
 
 }  // namespace
@@ -38,9 +38,15 @@ int run(const DevicesCommand& command) {
   const auto budget = resolve_host_budget(
       {std::nullopt, variable("PLIMSOLL_HOST_MEMORY"), std::nullopt}, *memory);
   if (!budget) return fail(budget.error());
-  const auto cuda = list_cuda(no_profile, variable("PLIMSOLL_DEVICE_MEMORY"));
-  if (!cuda) return fail(cuda.error());
   const CpuInfo cpu = read_cpu_info();
+  const auto measured = [&](const std::string& device) {
+    auto profile = train::cuda_profile(
+        {device, DType::f32, cpu.usable_cores, command.calibrator});
+    return profile && profile->measured ? std::optional(*std::move(profile))
+                                        : std::nullopt;
+  };
+  const auto cuda = list_cuda(measured, variable("PLIMSOLL_DEVICE_MEMORY"));
+  if (!cuda) return fail(cuda.error());
   return print_result(command.json ? devices_json(cpu, *memory, *budget, *cuda)
                                    : devices_text(cpu, *memory, *budget, *cuda),
                       kDone);
@@ -87,10 +93,24 @@ int run(const WatchCommand& command) {
 }
 
 int run(const CalibrateCommand& command) {
-  const auto measured =
-      train::run_calibration(command.threads, command.more_layers);
+  const auto measured = train::run_calibration(
+      {command.device, parse_dtype(command.precision).value_or(DType::f32),
+       command.threads, command.more_layers, command.products,
+       command.compiler});
   if (!measured) return fail(measured.error());
   return print_result(train::to_text(*measured), kDone);
+}
+
+int run(const CompileKernelCommand& command) {
+  std::ifstream file(command.path, std::ios::binary);
+  const std::string source{std::istreambuf_iterator<char>(file), {}};
+  if (!file) {
+    return fail({ErrorCode::io, "cannot read " + command.path});
+  }
+  const auto module = open_cuda_module();
+  if (!module) return fail(module.error());
+  const auto code = (*module)->compile(source, command.architecture);
+  return code ? kDone : fail(code.error());
 }
 
 }  // namespace plimsoll::cli

@@ -12,5 +12,6 @@ int run(const PlanCommand& command);
 int run(const TrainCommand& command);
 int run(const WatchCommand& command);
 int run(const CalibrateCommand& command);
+int run(const CompileKernelCommand& command);
 
 }  // namespace plimsoll::cli

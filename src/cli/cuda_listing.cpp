@@ -22,7 +22,7 @@ std::string copies_text(const std::optional<DeviceProfile>& profile) {
 }  // namespace
 
 Result<CudaListing> list_cuda(
-    const CachedProfile& cached,
+    const MeasuredProfile& measured,
     const std::optional<std::string>& device_memory_variable) {
   CudaListing cuda;
   cuda.built = train::has_cuda_module();
@@ -38,7 +38,8 @@ Result<CudaListing> list_cuda(
                       resolve_device_budget(
                           {std::nullopt, device_memory_variable, std::nullopt},
                           {facts.total_bytes, facts.free_bytes, facts.name}));
-      cuda.devices.push_back({facts, std::move(budget), cached(facts)});
+      const std::string name = fmt::format("cuda:{}", cuda.devices.size());
+      cuda.devices.push_back({facts, std::move(budget), measured(name)});
     }
   }
   if (!cuda.built) add_missing("this build has no CUDA module", cuda);

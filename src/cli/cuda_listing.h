@@ -15,7 +15,7 @@ namespace plimsoll::cli {
 struct GpuListing {
   GpuFacts facts;
   Budget budget;                         // that would hold for a job
-  std::optional<DeviceProfile> profile;  // empty: not calibrated yet
+  std::optional<DeviceProfile> profile;  // empty: not measured
 };
 
 struct CudaListing {
@@ -24,14 +24,14 @@ struct CudaListing {
   std::string missing;  // in words; empty: nothing
 };
 
-// A GPU's profile where it has been calibrated.
-using CachedProfile =
-    std::function<std::optional<DeviceProfile>(const GpuFacts&)>;
+// A GPU's measured profile; nothing where it cannot be measured.
+using MeasuredProfile =
+    std::function<std::optional<DeviceProfile>(const std::string& device)>;
 
 // Without a driver there are no devices, and `missing` says so; a wrong
 // PLIMSOLL_DEVICE_MEMORY is an error.
 Result<CudaListing> list_cuda(
-    const CachedProfile& cached,
+    const MeasuredProfile& measured,
     const std::optional<std::string>& device_memory_variable);
 
 std::string cuda_text(const CudaListing& cuda);

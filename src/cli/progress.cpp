@@ -97,6 +97,12 @@ std::string_view progress_line(const train::Progress& progress, char* buffer,
   add_bytes(line, progress.host_bytes);
   line.add(" of ");
   add_bytes(line, progress.host_budget_bytes);
+  if (progress.device_budget_bytes > 0) {
+    line.add(" · device ");
+    add_bytes(line, progress.device_bytes);
+    line.add(" of ");
+    add_bytes(line, progress.device_budget_bytes);
+  }
   return line.text();
 }
 

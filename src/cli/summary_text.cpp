@@ -51,6 +51,12 @@ std::string summary_text(const std::string& summary_json) {
   };
   row("whole process", "host_peak", "host_rss_peak");
   row("planned pools", "host_ledger_peak", "host_ledger_peak");
+  if (at(json, "forecast", "device_peak").is_number()) {
+    text += fmt::format("\n{:<16}{:>20}{:>20}\n", "device memory", "forecast",
+                        "measured");
+    row("whole process", "device_peak", "device_peak");
+    row("planned pools", "device_ledger_peak", "device_ledger_peak");
+  }
   if (const auto skipped =
           static_cast<std::int64_t>(number(json, "skipped_elements"))) {
     text += fmt::format("\n{} elements were left out: they could not be read\n",

@@ -15,6 +15,9 @@ namespace plimsoll::cuda {
 // blocks, and this number never changes.
 inline constexpr int kBlockThreads = 512;
 
+// Of a kernel: what fits into its parameters, with room to spare.
+inline constexpr int kMostPointers = 256;
+
 // Part of an op as a device function that any number of blocks can share:
 //   void NAME(const IN0* in0, const IN1* in1, ..., OUT0* out0, ...,
 //             unsigned char* scratch, int block, int blocks) { BODY }

@@ -48,19 +48,24 @@ class CudaDevice : public Device {
   // What `work` enqueues on the stream, not run.
   virtual Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) = 0;
-  // Host memory that copies run from and to without a stop: pages of the
-  // system, registered. Counts against the host budget.
-  virtual MemorySource& pinned() = 0;
+  // Fixes pages of the host where they are, so that copies from and to them
+  // run without a stop. Undone before they are unmapped.
+  virtual Status pin(void* start, std::int64_t bytes) = 0;
+  virtual void unpin(void* start) noexcept = 0;
 };
 
 // What the module offers before there is a device.
 class CudaModule {
  public:
   virtual ~CudaModule() = default;
-  // Code for e.g. "sm_90" from kernel source; needs no GPU. For tests.
+  // Code for e.g. "sm_90" from kernel source, kept in the user's cache; needs
+  // no GPU.
   virtual Result<std::string> compile(const std::string& source,
                                       const std::string& architecture) = 0;
-  virtual Result<std::unique_ptr<CudaDevice>> open(int ordinal) = 0;
+  // `compiler` is a program with the command `compile-kernel`, so that the
+  // compiler's memory is not this process's; empty: it is.
+  virtual Result<std::unique_ptr<CudaDevice>> open(
+      int ordinal, const std::string& compiler) = 0;
 };
 
 // The module, opened once. Errors say what is missing: the module, one of

@@ -39,6 +39,7 @@ void visit_fields(Profile& profile, Visitor&& visit) {
   visit("granularity_bytes", profile.granularity_bytes);
   visit("runtime_floor_bytes", profile.runtime_floor_bytes);
   visit("host_floor_bytes", profile.host_floor_bytes);
+  visit("host_product_bytes", profile.host_product_bytes);
   visit("instruction_bytes", profile.instruction_bytes);
   visit("planning_floor_bytes", profile.planning_floor_bytes);
   visit("planning_instruction_bytes", profile.planning_instruction_bytes);

@@ -33,8 +33,10 @@ struct DeviceProfile {
   // Before any job: the process; on a device with memory of its own, what the
   // driver holds there for it.
   std::int64_t runtime_floor_bytes = 0;
-  // The host's process when it drives such a device.
+  // The host's process when it drives such a device, and what the library of
+  // matrix products adds to it once a job uses it.
   std::int64_t host_floor_bytes = 0;
+  std::int64_t host_product_bytes = 0;
   std::int64_t instruction_bytes = 0;  // heap that each instruction costs
   // The same while planning, when there are no pools yet.
   std::int64_t planning_floor_bytes = 0;

@@ -29,6 +29,18 @@ Status InlineStream::copy(void* to, const void* from, std::int64_t bytes,
   return {};
 }
 
+Status InlineStream::clear(void* start, std::int64_t bytes) {
+  if (bytes < 0 || (bytes > 0 && start == nullptr)) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("cannot clear {} bytes{}", bytes,
+                             bytes < 0 ? "" : " of nowhere")};
+  }
+  if (bytes > 0 && moves_bytes_) {
+    std::memset(start, 0, static_cast<std::size_t>(bytes));
+  }
+  return {};
+}
+
 Status InlineStream::record(Event& event) { return check_event(event); }
 
 Status InlineStream::wait(const Event& event) { return check_event(event); }

@@ -18,6 +18,7 @@ class InlineStream final : public Stream {
 
   Status copy(void* to, const void* from, std::int64_t bytes,
               CopyDirection direction) override;
+  Status clear(void* start, std::int64_t bytes) override;
   Status record(Event& event) override;
   Status wait(const Event& event) override;
   Status synchronize() override { return {}; }

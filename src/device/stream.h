@@ -19,6 +19,8 @@ class Stream {
   // only where the host's side is pinned.
   virtual Status copy(void* to, const void* from, std::int64_t bytes,
                       CopyDirection direction) = 0;
+  // Fills the range with zeros.
+  virtual Status clear(void* start, std::int64_t bytes) = 0;
   // Events are of the same device.
   virtual Status record(Event& event) = 0;
   virtual Status wait(const Event& event) = 0;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -21,11 +22,17 @@ using TextMap = std::map<std::string, std::string>;
 
 inline constexpr std::int64_t kMostSafetensorsHeaderBytes = 100'000'000;
 
+// At least one and at most `bytes` bytes of a tensor from `offset` on, valid
+// until the next call.
+using TensorPiece = std::function<Result<std::span<const std::byte>>(
+    std::int64_t offset, std::int64_t bytes)>;
+
 struct NamedTensor {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;  // fixed
   const void* data = nullptr;
+  TensorPiece piece = {};  // in place of `data`: what does not lie in memory
 };
 
 // The file appears under `path` whole, synced, or not at all.
@@ -53,6 +60,9 @@ class SafetensorsFile {
 
   // `out` must have exactly the entry's bytes.
   Status read(const Entry& entry, std::span<std::byte> out) const;
+  // A part of it, from `offset` on.
+  Status read_piece(const Entry& entry, std::int64_t offset,
+                    std::span<std::byte> out) const;
 
  private:
   SafetensorsFile(InputFile file, std::vector<Entry> entries, TextMap metadata);

@@ -70,4 +70,15 @@ Status SafetensorsFile::read(const Entry& entry,
   return file_.read_at(entry.offset, out);
 }
 
+Status SafetensorsFile::read_piece(const Entry& entry, std::int64_t offset,
+                                   std::span<std::byte> out) const {
+  if (offset < 0 || std::ssize(out) > entry.bytes - offset) {
+    return Error{
+        ErrorCode::bad_input,
+        fmt::format("{}: tensor '{}' has {} bytes, not {} from {} on", path(),
+                    entry.name, entry.bytes, out.size(), offset)};
+  }
+  return file_.read_at(entry.offset + offset, out);
+}
+
 }  // namespace plimsoll::io

@@ -9,6 +9,23 @@
 #include "io/safetensors_header.h"
 
 namespace plimsoll::io {
+namespace {
+
+Status write_tensor(ReplacedFile& file, const NamedTensor& tensor,
+                    std::int64_t bytes) {
+  if (!tensor.piece) {
+    return file.write({static_cast<const std::byte*>(tensor.data),
+                       static_cast<std::size_t>(bytes)});
+  }
+  for (std::int64_t offset = 0; offset < bytes;) {
+    PLIMSOLL_ASSIGN(const auto piece, tensor.piece(offset, bytes - offset));
+    PLIMSOLL_RETURN_IF_ERROR(file.write(piece));
+    offset += std::ssize(piece);
+  }
+  return {};
+}
+
+}  // namespace
 
 Status write_safetensors(const std::string& path,
                          std::span<const NamedTensor> tensors,
@@ -27,7 +44,8 @@ Status write_safetensors(const std::string& path,
     PLIMSOLL_ASSIGN(const std::int64_t count,
                     tensor->shape.checked_elements(1));
     const std::int64_t bytes = count * size_of(tensor->dtype);
-    if (!tensor->shape.is_fixed() || (bytes > 0 && tensor->data == nullptr)) {
+    if (!tensor->shape.is_fixed() ||
+        (bytes > 0 && tensor->data == nullptr && !tensor->piece)) {
       return Error{
           ErrorCode::bad_input,
           fmt::format("{}: tensor '{}' of {} has no {}", path, tensor->name,
@@ -62,8 +80,7 @@ Status write_safetensors(const std::string& path,
   PLIMSOLL_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(*json))));
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     PLIMSOLL_RETURN_IF_ERROR(
-        file.write({static_cast<const std::byte*>(ordered[i]->data),
-                    static_cast<std::size_t>(header.entries[i].bytes)}));
+        write_tensor(file, *ordered[i], header.entries[i].bytes));
   }
   return file.commit();
 }

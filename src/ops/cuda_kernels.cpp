@@ -87,4 +87,8 @@ Result<std::vector<graph::KernelCandidate>> CudaCatalog::candidates(
   return std::vector{std::move(candidate)};
 }
 
+bool uses_product_library(const graph::KernelCandidate& candidate) {
+  return candidate.name.starts_with(kLibraryProduct);
+}
+
 }  // namespace plimsoll::ops

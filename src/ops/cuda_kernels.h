@@ -23,6 +23,9 @@ struct CudaKernels {
                                const CudaSettings& settings) = nullptr;
 };
 
+// Whether a candidate of the catalogue below runs in CUDA's library.
+bool uses_product_library(const graph::KernelCandidate& candidate);
+
 // The catalogue over all families, on a device of this profile.
 class CudaCatalog final : public graph::KernelCatalog {
  public:

@@ -42,6 +42,8 @@ DEVICE f32 log_of(f32 a) { return logf(a); }
 DEVICE f64 log_of(f64 a) { return log(a); }
 DEVICE f32 log1p_of(f32 a) { return log1pf(a); }
 DEVICE f64 log1p_of(f64 a) { return log1p(a); }
+DEVICE f32 expm1_of(f32 a) { return expm1f(a); }
+DEVICE f64 expm1_of(f64 a) { return expm1(a); }
 DEVICE f32 tanh_of(f32 a) { return tanhf(a); }
 DEVICE f64 tanh_of(f64 a) { return tanh(a); }
 DEVICE f32 erfc_of(f32 a) { return erfcf(a); }

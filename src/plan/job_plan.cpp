@@ -151,9 +151,9 @@ Result<ArenaLayout> place_arena(const JobNeeds& needs, const ArenaNeeds& beside,
 Result<HostLayout> place_host(const JobNeeds& needs, Accounts& accounts) {
   HostLayout host;
   Ranges ranges(accounts);
-  PLIMSOLL_ASSIGN(host.values_offset,
-                  ranges.take("values", needs.page_bytes, needs.page_bytes,
-                              Purpose::staging));
+  PLIMSOLL_ASSIGN(
+      host.values_offset,
+      ranges.take("values", kValuesBytes, needs.page_bytes, Purpose::staging));
   host.staging_offset = ranges.end();
   PLIMSOLL_RETURN_IF_ERROR(
       place_slots(needs.slots, needs.slot_bytes, kBufferAlignment, ranges));

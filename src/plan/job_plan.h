@@ -59,7 +59,11 @@ struct ArenaLayout {
   friend bool operator==(const ArenaLayout&, const ArenaLayout&) = default;
 };
 
-// The host's side of a job on a device, from its start: a page for values that
+// Host memory for a device's values: losses that come back, and pieces of
+// states on their way to and from files.
+inline constexpr std::int64_t kValuesBytes = 1 << 20;
+
+// The host's side of a job on a device, from its start: room for values that
 // come back, staging slots (both pinned), pipeline. All 0 without a device.
 struct HostLayout {
   std::int64_t values_offset = 0;

@@ -16,6 +16,7 @@ Result<std::unique_ptr<Program>> Program::prepare(
     ProgramMemory memory, const ops::KernelFactory& kernels) {
   std::unique_ptr<Program> program(
       new Program(lowered, plan, std::move(memory)));
+  program->kernels_.reserve(lowered.instructions.size());
   for (const Instruction& step : lowered.instructions) {
     const graph::KernelQuery query{step.op, step.input_types, step.output_types,
                                    &step.attrs};
@@ -27,6 +28,15 @@ Result<std::unique_ptr<Program>> Program::prepare(
     }
     program->kernels_.push_back(*std::move(kernel));
   }
+  program->fill_tables();
+  return program;
+}
+
+std::unique_ptr<Program> Program::place(const graph::LoweredGraph& lowered,
+                                        const plan::ProgramPlan& plan,
+                                        ProgramMemory memory) {
+  std::unique_ptr<Program> program(
+      new Program(lowered, plan, std::move(memory)));
   program->fill_tables();
   return program;
 }
@@ -62,7 +72,7 @@ void Program::fill_tables() {
     const auto position = static_cast<std::size_t>(index);
     const Instruction& step = lowered_.instructions[position];
     Launch launch;
-    launch.kernel = kernels_[position].get();
+    if (!kernels_.empty()) launch.kernel = kernels_[position].get();
     launch.instruction = index;
     launch.inputs = input_table_.data() + input_table_.size();
     launch.outputs = output_table_.data() + output_table_.size();
@@ -91,8 +101,8 @@ void Program::bind_input(int index, const void* data) noexcept {
 }
 
 Status Program::run() {
+  if (!recorded_) record_ranges();
   for (const Launch& launch : launches_) {
-    if (!recorded_) record(launch);
     const ops::LaunchArgs args{launch.inputs, launch.outputs, launch.scratch};
     if (launch.kernel->launch(args) != ops::LaunchStatus::ok) {
       const Instruction& step =
@@ -101,8 +111,12 @@ Status Program::run() {
                                                   step.name, step.kernel.name)};
     }
   }
-  recorded_ = true;
   return {};
+}
+
+void Program::record_ranges() noexcept {
+  for (const Launch& launch : launches_) record(launch);
+  recorded_ = true;
 }
 
 void Program::record(const Launch& launch) noexcept {
@@ -115,7 +129,7 @@ void Program::record(const Launch& launch) noexcept {
     if (first < base || first >= end) return;
     recorded_height_bytes_ = std::max<std::int64_t>(
         recorded_height_bytes_,
-        round_up(first + bytes - base, plan::kBufferAlignment));
+        round_up(first + bytes - base, memory_.alignment_bytes));
   };
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     note(launch.inputs[i], step.input_types[i].bytes());

@@ -17,6 +17,7 @@ struct ProgramMemory {
   std::byte* arena = nullptr;
   const plan::ArenaLayout* layout = nullptr;
   std::vector<int> job_state;  // by the program's state: index in the job
+  std::int64_t alignment_bytes = plan::kBufferAlignment;  // of the plan
 };
 
 // One launch with its arguments laid out in the program's tables.
@@ -35,6 +36,11 @@ class Program {
       const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
       ProgramMemory memory, const ops::KernelFactory& kernels);
 
+  // Addresses only: for a device that launches in its own way.
+  static std::unique_ptr<Program> place(const graph::LoweredGraph& lowered,
+                                        const plan::ProgramPlan& plan,
+                                        ProgramMemory memory);
+
   // The memory that input `index` is read from in the runs that follow.
   void bind_input(int index, const void* data) noexcept;
 
@@ -51,6 +57,9 @@ class Program {
   const ProgramMemory& memory() const { return memory_; }
   std::span<const Launch> launches() const { return launches_; }
 
+  // Notes the ranges that every launch is given; run() does it when it runs
+  // for the first time.
+  void record_ranges() noexcept;
   // Highest end, in the transient range, of any range a launch was given:
   // counted from types and addresses, not from the plan's sums.
   std::int64_t recorded_height_bytes() const { return recorded_height_bytes_; }

@@ -2,24 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <set>
 #include <sstream>
 
-#include "base/hash.h"
 #include "base/units.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/process_memory.h"
 #include "device/cpu/run_program.h"
 #include "ops/cpu_kernels.h"
+#include "train/cuda_profile.h"
+#include "train/profile_cache.h"
 #include "train/trainer.h"
 
 namespace plimsoll::train {
@@ -74,36 +72,25 @@ struct TemporaryFolder {
   std::string path;
 };
 
-std::string program_identity(const std::string& program) {
-  struct stat facts {};
-  if (stat(program.c_str(), &facts) != 0) return program;
-  return fmt::format("{}:{}:{}.{}", facts.st_ino, facts.st_size,
-                     facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
-}
-
-fs::path cache_folder() {
-  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder) {
-    return fs::path(folder) / "plimsoll";
-  }
-  if (const char* home = std::getenv("HOME"); home && *home) {
-    return fs::path(home) / ".cache" / "plimsoll";
-  }
-  return {};
-}
-
 // Enough to tell the slope from the noise of a page here and there.
 constexpr int kMoreLayers = 60;
 
-Result<Calibration> calibrate_with(const std::string& calibrator, int threads,
-                                   int more_layers) {
-  PLIMSOLL_ASSIGN(const std::string text,
-                  output_of({calibrator, "calibrate", "--threads",
-                             fmt::format("{}", threads), "--more-layers",
-                             fmt::format("{}", more_layers)}));
+Result<Calibration> calibrate_with(const std::string& calibrator,
+                                   const Rehearsal& rehearsal) {
+  PLIMSOLL_ASSIGN(
+      const std::string text,
+      output_of({calibrator, "calibrate", "--threads",
+                 fmt::format("{}", rehearsal.threads), "--more-layers",
+                 fmt::format("{}", rehearsal.more_layers), "--device",
+                 rehearsal.device, "--precision",
+                 std::string(name_of(rehearsal.precision)), "--products",
+                 rehearsal.products ? "1" : "0"}));
   Calibration measured;
   std::istringstream words(text);
   if (!(words >> measured.planning_bytes >> measured.process_bytes >>
-        measured.instructions) ||
+        measured.instructions >> measured.device_bytes >>
+        measured.copies.to_device_bytes_per_second >>
+        measured.copies.to_host_bytes_per_second) ||
       measured.process_bytes <= 0 || measured.instructions <= 0) {
     return Error{ErrorCode::internal,
                  fmt::format("calibration printed \"{}\"", text)};
@@ -111,51 +98,35 @@ Result<Calibration> calibrate_with(const std::string& calibrator, int threads,
   return measured;
 }
 
-// A line through a shallow and a deep network.
+// The line through the shallow and the deep network's figures.
+struct Slope {
+  Slope(const Calibration& shallow, const Calibration& deep)
+      : low(shallow.instructions),
+        run(std::max<std::int64_t>(deep.instructions - low, 1)) {}
+  void set(std::int64_t at_low, std::int64_t at_high, std::int64_t& floor,
+           std::int64_t& slope) const {
+    slope = std::max<std::int64_t>((at_high - at_low + run - 1) / run, 0);
+    floor = at_low - slope * low;
+  }
+  std::int64_t low;
+  std::int64_t run;
+};
+
 Status calibrate(const std::string& calibrator, DeviceProfile& profile) {
   warm_page_cache();
+  Rehearsal rehearsal;
+  rehearsal.threads = profile.threads;
   PLIMSOLL_ASSIGN(const Calibration shallow,
-                  calibrate_with(calibrator, profile.threads, 0));
+                  calibrate_with(calibrator, rehearsal));
+  rehearsal.more_layers = kMoreLayers;
   PLIMSOLL_ASSIGN(const Calibration deep,
-                  calibrate_with(calibrator, profile.threads, kMoreLayers));
-  const std::int64_t run =
-      std::max<std::int64_t>(deep.instructions - shallow.instructions, 1);
-  const auto line = [&](std::int64_t low, std::int64_t high,
-                        std::int64_t& floor, std::int64_t& slope) {
-    slope = std::max<std::int64_t>((high - low + run - 1) / run, 0);
-    floor = low - slope * shallow.instructions;
-  };
-  line(shallow.process_bytes, deep.process_bytes, profile.runtime_floor_bytes,
-       profile.instruction_bytes);
-  line(shallow.planning_bytes, deep.planning_bytes,
-       profile.planning_floor_bytes, profile.planning_instruction_bytes);
+                  calibrate_with(calibrator, rehearsal));
+  const Slope line(shallow, deep);
+  line.set(shallow.process_bytes, deep.process_bytes,
+           profile.runtime_floor_bytes, profile.instruction_bytes);
+  line.set(shallow.planning_bytes, deep.planning_bytes,
+           profile.planning_floor_bytes, profile.planning_instruction_bytes);
   return {};
-}
-
-// Two processes may calibrate at once: the first to finish is believed, so
-// that all plans of a machine have the same floor.
-void write_cache(const fs::path& path, const std::string& text) {
-  std::error_code ignored;
-  fs::create_directories(path.parent_path(), ignored);
-  const fs::path beside = path.string() + fmt::format(".{}", getpid());
-  std::ofstream(beside) << text;
-  fs::create_hard_link(beside, path, ignored);
-  fs::remove(beside, ignored);
-}
-
-// Null where there is none, or none that can be read.
-std::optional<DeviceProfile> read_cache(const fs::path& path, int threads) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::stringstream text;
-  text << file.rdbuf();
-  auto cached = device_profile_from_json(text.str());
-  if (!cached || cached->threads != threads) {
-    std::error_code ignored;
-    fs::remove(path, ignored);
-    return std::nullopt;
-  }
-  return *std::move(cached);
 }
 
 }  // namespace
@@ -181,21 +152,47 @@ Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator) {
   for (const auto& [library, version] : profile.library_versions) {
     key += fmt::format(" {} {}", library, version);
   }
-  const fs::path folder = cache_folder();
-  const fs::path path =
-      folder / fmt::format("cpu-{}.json", hash_text(stable_hash(key)));
-  if (!folder.empty()) {
-    if (auto cached = read_cache(path, profile.threads)) return *cached;
-  }
-  PLIMSOLL_RETURN_IF_ERROR(calibrate(calibrator, profile));
-  if (folder.empty()) return profile;
-  write_cache(path, to_json(profile));
-  return read_cache(path, profile.threads).value_or(profile);
+  return cached_profile("cpu", key, [&]() -> Result<DeviceProfile> {
+    PLIMSOLL_RETURN_IF_ERROR(calibrate(calibrator, profile));
+    return profile;
+  });
 }
 
-Result<Calibration> run_calibration(int threads, int more_layers) {
+Status calibrate_device(const std::string& calibrator, Rehearsal rehearsal,
+                        DeviceProfile& profile) {
+  const auto measure = [&]() -> Result<Calibration> {
+    // The first run compiles kernels, which later ones find: its figures are
+    // not theirs.
+    PLIMSOLL_RETURN_IF_ERROR(calibrate_with(calibrator, rehearsal));
+    return calibrate_with(calibrator, rehearsal);
+  };
+  PLIMSOLL_ASSIGN(const Calibration shallow, measure());
+  rehearsal.more_layers = kMoreLayers;
+  PLIMSOLL_ASSIGN(const Calibration deep, measure());
+  rehearsal.more_layers = 0;
+  rehearsal.products = false;
+  PLIMSOLL_ASSIGN(const Calibration without, measure());
+  const Slope line(shallow, deep);
+  line.set(shallow.process_bytes, deep.process_bytes, profile.host_floor_bytes,
+           profile.instruction_bytes);
+  profile.host_product_bytes =
+      std::max<std::int64_t>(shallow.process_bytes - without.process_bytes, 0);
+  profile.host_floor_bytes -= profile.host_product_bytes;
+  profile.runtime_floor_bytes =
+      std::max({shallow.device_bytes, deep.device_bytes, without.device_bytes});
+  profile.copy_to_device_bytes_per_second =
+      deep.copies.to_device_bytes_per_second;
+  profile.copy_to_host_bytes_per_second = deep.copies.to_host_bytes_per_second;
+  return {};
+}
+
+Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
   JobSpec job;
-  job.model.input = {600};
+  const std::int64_t width = rehearsal.products ? 600 : 16;
+  const auto wide = [&](std::int64_t many) {
+    return rehearsal.products ? many : 8;
+  };
+  job.model.input = {width};
   const auto dense = [](std::int64_t units, const char* activation) {
     LayerSpec layer;
     layer.type = "dense";
@@ -206,18 +203,18 @@ Result<Calibration> run_calibration(int threads, int more_layers) {
   LayerSpec dropout;
   dropout.type = "dropout";
   dropout.rate = 0.5;
-  job.model.layers = {dense(512, "relu"), dropout, dense(256, "gelu"),
-                      dense(128, "tanh")};
+  job.model.layers = {dense(wide(512), "relu"), dropout,
+                      dense(wide(256), "gelu"), dense(wide(128), "tanh")};
   // So narrow that our own kernels take them: what a library's primitive costs
   // is planned with each of them.
-  for (int i = 0; i < more_layers; ++i) {
+  for (int i = 0; i < rehearsal.more_layers; ++i) {
     job.model.layers.push_back(dense(4, "relu"));
   }
   job.model.layers.push_back(dense(10, "softmax"));
   job.data.source.name = "random";
   job.data.source.options = {
       {"examples", std::int64_t{1100}},
-      {"features", std::vector<std::int64_t>{600}},
+      {"features", std::vector<std::int64_t>{width}},
       {"labels", std::string("classes")},
       {"label_count", std::int64_t{10}},
   };
@@ -226,22 +223,38 @@ Result<Calibration> run_calibration(int threads, int more_layers) {
   job.train.batch = 512;
   job.train.loss = "sparse_categorical_crossentropy";
   job.train.metrics = {"accuracy"};
+  job.train.precision = rehearsal.precision;
 
   RunOptions options;
-  options.threads = threads;
+  options.threads = rehearsal.threads;
+  options.device = rehearsal.device;
+  options.rehearsal = true;
+  options.compiler = rehearsal.compiler;
   TrainRequest request;
   const TemporaryFolder folder;
   request.run_dir = folder.path;
   PLIMSOLL_ASSIGN(const TrainOutcome outcome, train_job(job, options, request));
-  return Calibration{
-      outcome.planning_peak_bytes,
-      outcome.rss_peak_bytes - outcome.pool_peak_bytes - outcome.kernel_bytes,
-      outcome.instructions};
+  Calibration measured;
+  measured.planning_bytes = outcome.planning_peak_bytes;
+  measured.process_bytes =
+      outcome.rss_peak_bytes - outcome.pool_peak_bytes - outcome.kernel_bytes;
+  measured.instructions = outcome.instructions;
+  if (rehearsal.device == "cpu") return measured;
+  measured.device_bytes = outcome.device_peak_bytes - outcome.device_pool_bytes;
+  // Last, since it takes memory of its own.
+  PLIMSOLL_ASSIGN(const int ordinal, cuda_ordinal(rehearsal.device));
+  PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
+  PLIMSOLL_ASSIGN(const auto device, module->open(ordinal, ""));
+  PLIMSOLL_ASSIGN(measured.copies, measure_copies(*device));
+  return measured;
 }
 
 std::string to_text(const Calibration& calibration) {
-  return fmt::format("{} {} {}\n", calibration.planning_bytes,
-                     calibration.process_bytes, calibration.instructions);
+  return fmt::format("{} {} {} {} {} {}\n", calibration.planning_bytes,
+                     calibration.process_bytes, calibration.instructions,
+                     calibration.device_bytes,
+                     calibration.copies.to_device_bytes_per_second,
+                     calibration.copies.to_host_bytes_per_second);
 }
 
 }  // namespace plimsoll::train

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "device/device_profile.h"
+#include "train/copy_rates.h"
 
 namespace plimsoll::train {
 
@@ -26,11 +27,26 @@ struct Calibration {
   // What it held while it trained, beside its pools and its kernels' own.
   std::int64_t process_bytes = 0;
   std::int64_t instructions = 0;  // of all programs
+  std::int64_t device_bytes = 0;  // the driver's, beside its pools there
+  CopyRates copies;               // 0 on the CPU
 };
 
-// Plans and trains a small network that uses every kind of kernel, with
-// `more_layers` narrow ones added. For a process of its own.
-Result<Calibration> run_calibration(int threads, int more_layers);
+struct Rehearsal {
+  std::string device = "cpu";
+  DType precision = DType::f32;
+  int threads = 0;
+  int more_layers = 0;        // narrow ones, beside those that use every kernel
+  bool products = true;       // that a library makes
+  std::string compiler = {};  // as RunOptions has it
+};
+
+// Plans and trains a small network that uses every kind of kernel. For a
+// process of its own.
+Result<Calibration> run_calibration(const Rehearsal& rehearsal);
+
+// Sets what the driver and the process that drives it cost, by rehearsals.
+Status calibrate_device(const std::string& calibrator, Rehearsal rehearsal,
+                        DeviceProfile& profile);
 
 // The command's output.
 std::string to_text(const Calibration& calibration);

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "io/safetensors.h"
-#include "train/initial_state.h"
 
 namespace plimsoll::train {
 namespace {
@@ -44,9 +43,13 @@ std::string checkpoint_path(const std::string& run_dir) {
 Status save_checkpoint(const std::string& path, RunningJob& job,
                        std::int64_t examples, const History& history) {
   std::vector<io::NamedTensor> tensors;
-  for (const plan::StateNeed& state : job.planned().needs.states) {
-    tensors.push_back({state.name, state.type.dtype, state.type.shape,
-                       job.state(state.name).data()});
+  const auto& states = job.planned().needs.states;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    tensors.push_back({states[i].name, states[i].type.dtype,
+                       states[i].type.shape, nullptr,
+                       [&job, i](std::int64_t offset, std::int64_t bytes) {
+                         return job.state_piece(i, offset, bytes);
+                       }});
   }
   io::TextMap metadata = identity_of(job.job(), examples);
   metadata["format"] = "plimsoll-checkpoint-1";
@@ -83,13 +86,16 @@ Result<History> load_checkpoint(const std::string& path, RunningJob& job,
                       path, state.name, state.type.to_string(), found)};
     }
   }
-  for (const plan::StateNeed& state : job.planned().needs.states) {
+  const auto& states = job.planned().needs.states;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto& entry = *file.find(states[i].name);
     PLIMSOLL_RETURN_IF_ERROR(
-        file.read(*file.find(state.name), job.state(state.name)));
+        job.fill_state(i, [&](std::int64_t offset, std::span<std::byte> piece) {
+          return file.read_piece(entry, offset, piece);
+        }));
   }
-  const TrainSpec& train = job.job().train;
-  set_scalar(job.state(kLearningRate), train.precision,
-             train.optimizer.learning_rate);
+  PLIMSOLL_RETURN_IF_ERROR(
+      job.set_scalar(kLearningRate, job.job().train.optimizer.learning_rate));
   return history;
 }
 

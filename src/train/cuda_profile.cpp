@@ -5,6 +5,9 @@
 #include <charconv>
 
 #include "device/nvml/nvml.h"
+#include "device/shipped_profiles.h"
+#include "train/calibration.h"
+#include "train/profile_cache.h"
 
 namespace plimsoll::train {
 namespace {
@@ -23,6 +26,16 @@ Result<GpuFacts> facts_of(const std::string& device) {
                fmt::format("{}: there is no such device; NVIDIA's driver shows "
                            "{}",
                            device, devices.size())};
+}
+
+// By the vendor's figures where the device is known, else careful ones.
+DeviceProfile estimated_profile(const GpuFacts& facts) {
+  DeviceProfile profile = shipped_profile_for(facts.name);
+  profile.name = facts.name;
+  profile.instruction_set =
+      fmt::format("sm_{}{}", facts.capability_major, facts.capability_minor);
+  profile.total_memory_bytes = facts.total_bytes;
+  return profile;
 }
 
 }  // namespace
@@ -48,11 +61,30 @@ Result<int> cuda_ordinal(const std::string& device) {
                fmt::format("device {}: write cpu or cuda:0", device)};
 }
 
-Result<DeviceProfile> cuda_profile(const std::string& device) {
-  PLIMSOLL_ASSIGN(const GpuFacts facts, facts_of(device));
-  return Error{ErrorCode::device,
-               fmt::format("{} ({}): this build has no CUDA module", device,
-                           facts.name)};
+Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {
+  PLIMSOLL_ASSIGN(const GpuFacts facts, facts_of(request.device));
+  if (!has_cuda_module()) {
+    return Error{ErrorCode::device,
+                 fmt::format("{} ({}): this build has no CUDA module",
+                             request.device, facts.name)};
+  }
+  DeviceProfile profile = estimated_profile(facts);
+  if (request.calibrator.empty()) return profile;
+  PLIMSOLL_ASSIGN(const Nvml nvml, Nvml::open());
+  const std::string key = fmt::format(
+      "{} {} {} {} {}", program_identity(request.calibrator), facts.uuid,
+      nvml.driver_version(), name_of(request.precision), request.threads);
+  return cached_profile("cuda", key, [&]() -> Result<DeviceProfile> {
+    Rehearsal rehearsal;
+    rehearsal.device = request.device;
+    rehearsal.precision = request.precision;
+    rehearsal.threads = request.threads;
+    PLIMSOLL_RETURN_IF_ERROR(
+        calibrate_device(request.calibrator, rehearsal, profile));
+    profile.library_versions["driver"] = nvml.driver_version();
+    profile.measured = true;
+    return profile;
+  });
 }
 
 Result<DeviceMemory> cuda_memory(const std::string& device) {

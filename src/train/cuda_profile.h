@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/dtype.h"
 #include "device/device_profile.h"
 #include "memory/budget.h"
 
@@ -14,9 +15,17 @@ bool has_cuda_module();
 // The number in "cuda:1".
 Result<int> cuda_ordinal(const std::string& device);
 
-// Of a device that is here, such as "cuda:0". The error names what is missing:
-// driver, device, or the module.
-Result<DeviceProfile> cuda_profile(const std::string& device);
+// Of a device that is here, such as "cuda:0", for jobs of this precision. The
+// error names what is missing: driver, device, or the module. `calibrator` is
+// as in calibration.h: it is run once, then the cache is read. Without one, or
+// for a rehearsal, the figures are estimates.
+struct CudaProfileRequest {
+  std::string device;
+  DType precision = DType::f32;
+  int threads = 1;
+  std::string calibrator;
+};
+Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request);
 // Its memory as the driver shows it now.
 Result<DeviceMemory> cuda_memory(const std::string& device);
 

@@ -29,23 +29,24 @@ void make_room(std::vector<T>& values, std::int64_t epochs) {
 class FitLoop {
  public:
   FitLoop(const JobSpec& job, RunningJob& running, const JobData& data,
-          Machine& machine, std::int64_t host_budget_bytes, History start,
+          Machine& machine, const Line& line, History start,
           const FitHooks& hooks)
       : job_(job), running_(running), machine_(machine), hooks_(hooks) {
     record_.history = std::move(start);
     progress_.epochs = job.train.epochs;
-    progress_.host_budget_bytes = host_budget_bytes;
+    progress_.host_budget_bytes = line.host_bytes;
+    progress_.device_budget_bytes = line.device_bytes;
     examples_ = data.input(Stage::train).examples();
     progress_.steps = examples_ == data::kUnknownCount
                           ? 0
                           : (examples_ + job.train.batch - 1) / job.train.batch;
     for (const std::string& metric : job.train.metrics) {
       progress_.metrics.emplace_back(metric, 0.0);
-      metric_states_.push_back(metric_sum(metric));
       validation_names_.push_back("val_" + metric);
     }
-    train_sums_.resize(metric_states_.size() + 1);
-    validation_.resize(metric_states_.size());
+    train_sums_.resize(job.train.metrics.size() + 1);
+    cleared_.resize(train_sums_.size());
+    validation_.resize(job.train.metrics.size());
     make_room_for_epochs();
   }
 
@@ -82,7 +83,8 @@ class FitLoop {
     record_.stopped = true;
     record_.history.stream = running_.feeder(Stage::train)->position().stream;
     pause_clock();
-    update_progress();
+    PLIMSOLL_ASSIGN(const auto sums, running_.metrics());
+    update_progress(sums);
     sample_memory();
     record_.seconds = seconds_since(start_);
     if (hooks_.on_epoch) return hooks_.on_epoch(record_, progress_);
@@ -110,21 +112,27 @@ class FitLoop {
     progress_.epoch = history.epoch + 1;
     progress_.epoch_end = false;
     progress_.validation_loss.reset();
-    if (history.position == 0) running_.clear_metrics();
+    if (history.position == 0) {
+      PLIMSOLL_RETURN_IF_ERROR(clear_metrics());
+    }
     PLIMSOLL_RETURN_IF_ERROR(
         feeder.start({history.epoch, history.position, history.stream}));
     while (!stop_requested()) {
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
-      if (batch->examples == 0) return check_not_empty(history.position);
+      if (batch->examples == 0) {
+        PLIMSOLL_RETURN_IF_ERROR(running_.finish());
+        return check_not_empty(history.position);
+      }
       PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::train, *batch));
-      feeder.release(batch->slot);
       history.position += batch->examples;
       ++history.steps;
-      count_step(batch->examples);
+      PLIMSOLL_RETURN_IF_ERROR(count_step(batch->examples));
     }
-    return {};
+    return running_.finish();
   }
+
+  Status clear_metrics() { return running_.set_metrics(cleared_); }
 
   // A stream that nobody has counted may turn out too short.
   Status check_not_empty(std::int64_t examples) const {
@@ -136,34 +144,36 @@ class FitLoop {
                              job_.train.batch)};
   }
 
-  void count_step(std::int64_t examples) {
+  Status count_step(std::int64_t examples) {
     const auto now = Clock::now();
     if (!first_step_done_) {
       first_step_done_ = true;
       timed_from_ = now;
       last_report_ = now;
       charges_at_first_ = machine_.ledger().charges();
-      return;
+      return {};
     }
     record_.timed_examples += examples;
     paused_before_ = now;
-    if (now - last_report_ < std::chrono::milliseconds(100)) return;
+    if (now - last_report_ < std::chrono::milliseconds(100)) return {};
     last_report_ = now;
     sample_memory();
-    if (!hooks_.on_progress) return;
-    update_progress();
+    if (!hooks_.on_progress) return {};
+    PLIMSOLL_ASSIGN(const auto sums, running_.recent_metrics());
+    update_progress(sums);
     hooks_.on_progress(progress_);
+    return {};
   }
 
-  void update_progress() {
+  void update_progress(std::span<const double> sums) {
     const History& history = record_.history;
     const auto seen =
         static_cast<double>(std::max<std::int64_t>(history.position, 1));
     progress_.step =
         (history.position + job_.train.batch - 1) / job_.train.batch;
-    progress_.loss = running_.metric(kLossSum) / seen;
-    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
-      progress_.metrics[i].second = running_.metric(metric_states_[i]) / seen;
+    progress_.loss = sums[0] / seen;
+    for (std::size_t i = 0; i < progress_.metrics.size(); ++i) {
+      progress_.metrics[i].second = sums[i + 1] / seen;
     }
     const double timed =
         record_.timed_seconds +
@@ -179,6 +189,11 @@ class FitLoop {
   }
 
   void sample_memory() {
+    if (machine_.device() != nullptr) {
+      progress_.device_bytes = machine_.device_bytes();
+      record_.device_peak_bytes =
+          std::max(record_.device_peak_bytes, progress_.device_bytes);
+    }
     ProcessStatus status;
     if (!memory_.read(status)) return;
     progress_.host_bytes = status.resident_bytes();
@@ -198,13 +213,14 @@ class FitLoop {
 
   Status finish_epoch() {
     pause_clock();
-    update_progress();
+    PLIMSOLL_ASSIGN(const auto sums, running_.metrics());
+    update_progress(sums);
     if (running_.feeder(Stage::evaluate)) {
-      keep_train_sums();
+      std::copy(sums.begin(), sums.end(), train_sums_.begin());
       PLIMSOLL_ASSIGN(const bool evaluated, evaluate());
       if (!evaluated) {
         // The position stays at the epoch's end: resuming evaluates again.
-        restore_train_sums();
+        PLIMSOLL_RETURN_IF_ERROR(running_.set_metrics(train_sums_));
         timed_from_ = paused_before_ = Clock::now();
         return stop();
       }
@@ -230,20 +246,6 @@ class FitLoop {
     return {};
   }
 
-  void keep_train_sums() {
-    train_sums_.back() = running_.metric(kLossSum);
-    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
-      train_sums_[i] = running_.metric(metric_states_[i]);
-    }
-  }
-
-  void restore_train_sums() {
-    running_.set_metric(kLossSum, train_sums_.back());
-    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
-      running_.set_metric(metric_states_[i], train_sums_[i]);
-    }
-  }
-
   void record_epoch() {
     History& history = record_.history;
     history.loss_by_epoch.push_back(progress_.loss);
@@ -259,24 +261,27 @@ class FitLoop {
 
   // False: a stop was asked for before the last batch.
   Result<bool> evaluate() {
-    running_.clear_metrics();
+    PLIMSOLL_RETURN_IF_ERROR(clear_metrics());
     data::BatchFeeder& feeder = *running_.feeder(Stage::evaluate);
     PLIMSOLL_RETURN_IF_ERROR(feeder.start({}));
     std::int64_t examples = 0;
     while (true) {
-      if (stop_requested()) return false;
+      if (stop_requested()) {
+        PLIMSOLL_RETURN_IF_ERROR(running_.finish());
+        return false;
+      }
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
       if (batch->examples == 0) break;
       PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::evaluate, *batch));
       examples += batch->examples;
-      feeder.release(batch->slot);
     }
     PLIMSOLL_RETURN_IF_ERROR(check_not_empty(examples));
     const auto count = static_cast<double>(examples);
-    progress_.validation_loss = running_.metric(kLossSum) / count;
-    for (std::size_t i = 0; i < metric_states_.size(); ++i) {
-      validation_[i] = running_.metric(metric_states_[i]) / count;
+    PLIMSOLL_ASSIGN(const auto sums, running_.metrics());
+    progress_.validation_loss = sums[0] / count;
+    for (std::size_t i = 0; i < validation_.size(); ++i) {
+      validation_[i] = sums[i + 1] / count;
     }
     return true;
   }
@@ -287,9 +292,9 @@ class FitLoop {
   const FitHooks& hooks_;
   FitRecord record_;
   Progress progress_;
-  std::vector<std::string> metric_states_;
   std::vector<std::string> validation_names_;
-  std::vector<double> train_sums_;  // of the metrics, then of the loss
+  std::vector<double> train_sums_;  // of the loss, then of the metrics
+  std::vector<double> cleared_;     // as many zeros
   std::vector<double> validation_;  // the metrics' last values
   ProcessMemoryReader memory_;
   Clock::time_point start_;
@@ -304,13 +309,11 @@ class FitLoop {
 }  // namespace
 
 Result<FitRecord> fit(const JobSpec& job, RunningJob& running,
-                      const JobData& data, Machine& machine,
-                      std::int64_t host_budget_bytes, History start,
-                      const FitHooks& hooks) {
+                      const JobData& data, Machine& machine, const Line& line,
+                      History start, const FitHooks& hooks) {
   Result<FitRecord> record = Error{};
   machine.threads().enter([&] {
-    record = FitLoop(job, running, data, machine, host_budget_bytes,
-                     std::move(start), hooks)
+    record = FitLoop(job, running, data, machine, line, std::move(start), hooks)
                  .run();
   });
   return record;

@@ -13,11 +13,18 @@ namespace plimsoll::train {
 struct FitRecord {
   History history;
   bool stopped = false;
-  double seconds = 0;               // of the loop
-  std::int64_t timed_examples = 0;  // after the first step
-  double timed_seconds = 0;         // after the first step
-  std::int64_t rss_peak_bytes = 0;  // the larger of VmHWM and our samples
+  double seconds = 0;                  // of the loop
+  std::int64_t timed_examples = 0;     // after the first step
+  double timed_seconds = 0;            // after the first step
+  std::int64_t rss_peak_bytes = 0;     // the larger of VmHWM and our samples
+  std::int64_t device_peak_bytes = 0;  // of our samples; 0 on the CPU
   std::int64_t charges_after_first_step = 0;
+};
+
+// What the job must stay under.
+struct Line {
+  std::int64_t host_bytes = 0;
+  std::int64_t device_bytes = 0;  // 0 on the CPU
 };
 
 struct FitHooks {
@@ -33,8 +40,7 @@ struct FitHooks {
 // Trains from `start` to the job's last epoch. Between hooks the loop makes no
 // ledger allocation and calls no malloc.
 Result<FitRecord> fit(const JobSpec& job, RunningJob& running,
-                      const JobData& data, Machine& machine,
-                      std::int64_t host_budget_bytes, History start,
-                      const FitHooks& hooks);
+                      const JobData& data, Machine& machine, const Line& line,
+                      History start, const FitHooks& hooks);
 
 }  // namespace plimsoll::train

@@ -15,13 +15,14 @@ std::span<T> values_of(std::span<std::byte> bytes) {
 }  // namespace
 
 void initialize(const Parameter& parameter, DType dtype, std::int64_t seed,
-                int position, std::span<std::byte> bytes) {
+                int position, std::int64_t first, std::span<std::byte> bytes) {
   const auto initializer = ops::parse_initializer(parameter.initializer)
                                .value_or(ops::Initializer::zeros);
   const ops::Fans fans{static_cast<double>(parameter.fan_in),
                        static_cast<double>(parameter.fan_out)};
   const ops::RandomStream stream{static_cast<std::uint64_t>(seed),
-                                 static_cast<std::uint64_t>(position)};
+                                 static_cast<std::uint64_t>(position),
+                                 static_cast<std::uint64_t>(first)};
   if (dtype == DType::f64) {
     ops::initialize(values_of<double>(bytes), initializer, fans, stream);
   } else {

@@ -5,7 +5,6 @@
 #include "base/hash.h"
 
 namespace plimsoll::train {
-
 namespace {
 
 void add_versions(const DeviceProfile& profile, std::string& text) {
@@ -15,6 +14,14 @@ void add_versions(const DeviceProfile& profile, std::string& text) {
 }
 
 }  // namespace
+
+Status Machine::open_device(int ordinal, const std::string& compiler) {
+  PLIMSOLL_ASSIGN(meter_, DeviceMeter::open(ordinal));
+  PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
+  PLIMSOLL_ASSIGN(device_, module->open(ordinal, compiler));
+  meter_->read();
+  return {};
+}
 
 std::string Machine::fingerprint() const {
   std::string text =

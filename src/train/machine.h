@@ -7,10 +7,12 @@
 #include "base/units.h"
 #include "device/cpu/compute_threads.h"
 #include "device/cpu/host_memory_source.h"
+#include "device/cuda_device.h"
 #include "device/device_profile.h"
-#include "graph/kernel_catalog.h"
 #include "memory/ledger.h"
 #include "ops/cpu_kernels.h"
+#include "ops/cuda_kernels.h"
+#include "train/device_meter.h"
 
 namespace plimsoll::train {
 
@@ -20,13 +22,11 @@ class Machine {
       : profile_(std::move(profile)),
         threads_(profile_.threads),
         kernels_(ops::make_cpu_kernels(threads_)) {}
-  // With a device of its own memory: programs are planned for what `catalog`
-  // says it can run.
-  Machine(DeviceProfile profile, DeviceProfile device,
-          std::unique_ptr<graph::KernelCatalog> catalog)
+  // With a device of its own memory, which programs are planned for.
+  Machine(DeviceProfile profile, DeviceProfile device, ops::CudaSettings cuda)
       : Machine(std::move(profile)) {
+    device_catalog_ = std::make_unique<ops::CudaCatalog>(device, cuda);
     device_profile_ = std::move(device);
-    device_catalog_ = std::move(catalog);
   }
 
   const DeviceProfile& profile() const { return profile_; }  // the CPU's
@@ -39,6 +39,19 @@ class Machine {
     if (device_catalog_) return *device_catalog_;
     return *kernels_;
   }
+  const ops::CudaCatalog& cuda_catalog() const { return *device_catalog_; }
+
+  // Takes the device's context: the first of its memory. What the driver shows
+  // is measured from here on. `compiler` as CudaModule::open() takes it.
+  Status open_device(int ordinal, const std::string& compiler);
+  CudaDevice* device() const { return device_.get(); }  // null until then
+  // What the driver shows for the process now, and by which figure.
+  std::int64_t device_bytes() { return meter_->read(); }
+  const char* device_method() const { return meter_->method(); }
+  // Whether copies run from fixed pages; without, they stop for each other.
+  bool pins_memory() const { return pins_memory_; }
+  void set_pins_memory(bool pins) { pins_memory_ = pins; }
+
   ComputeThreads& threads() { return threads_; }
   const ops::KernelFactory& kernels() const { return *kernels_; }
   HostMemorySource& host() { return host_; }
@@ -63,7 +76,10 @@ class Machine {
   Ledger ledger_;
   std::unique_ptr<ops::KernelFactory> kernels_;
   std::optional<DeviceProfile> device_profile_;
-  std::unique_ptr<graph::KernelCatalog> device_catalog_;
+  std::unique_ptr<ops::CudaCatalog> device_catalog_;
+  std::optional<DeviceMeter> meter_;
+  std::unique_ptr<CudaDevice> device_;
+  bool pins_memory_ = true;
 };
 
 }  // namespace plimsoll::train

@@ -9,6 +9,7 @@
 #include "data/reader_thread.h"
 #include "data/sets/resident_set.h"
 #include "memory/capped_resource.h"
+#include "ops/cuda_kernels.h"
 #include "ops/standard_ops.h"
 #include "plan/validator.h"
 
@@ -126,6 +127,7 @@ class JobPlanner {
       // A device copies from pinned slots alone, each as a whole.
       feed.options.borrow = false;
       feed.options.alignment_bytes = alignment_bytes();
+      read_further_ahead(input, feed.options);
     }
     if (!data_.resident) {
       PLIMSOLL_RETURN_IF_ERROR(divide_share(stage, feed));
@@ -143,6 +145,28 @@ class JobPlanner {
     PLIMSOLL_ASSIGN(feed.layout,
                     data::feeder_layout(piped.input, feed.options));
     return {};
+  }
+
+  // A device's steps can be shorter than one reader takes for a batch. Small
+  // batches get more readers and slots, unless the job says how many.
+  void read_further_ahead(const JobInput& input,
+                          data::FeederOptions& options) const {
+    constexpr std::int64_t kRingBytes = 16 * kMiB;
+    constexpr std::int64_t kMostSlots = 8;
+    const bool said =
+        std::any_of(job_.data.pipeline.begin(), job_.data.pipeline.end(),
+                    [](const data::Recipe& part) {
+                      return part.name == "prefetch" && !part.options.empty();
+                    });
+    if (said || options.readers != 1 || machine_.profile().threads < 4) return;
+    const std::int64_t bytes =
+        options.batch *
+        (input.features_field().most_bytes + input.labels_field().most_bytes);
+    const std::int64_t slots =
+        std::min(kMostSlots, kRingBytes / std::max<std::int64_t>(bytes, 1));
+    if (slots <= options.slots) return;
+    options.slots = static_cast<int>(slots);
+    options.readers = 2;
   }
 
   // Readers and slots as the job states them, or as measured times suggest,
@@ -206,8 +230,9 @@ class JobPlanner {
     const DeviceProfile& profile = machine_.profile();
     const DeviceProfile* device = machine_.device_profile();
     needs.runtime_floor_bytes =
-        (device ? device->host_floor_bytes : profile.runtime_floor_bytes) +
-        profile.instruction_bytes * instructions();
+        device ? host_floor_beside(*device)
+               : profile.runtime_floor_bytes +
+                     profile.instruction_bytes * instructions();
     needs.runtime_floor_bytes +=
         pipeline_threads() * data::ReaderThread::kTouchedBytes;
     for (const auto& source : data_.sources) {
@@ -221,8 +246,24 @@ class JobPlanner {
     }
   }
 
-  // Each staging slot has its counterpart, so that copies run ahead as far as
-  // reading does.
+  std::int64_t host_floor_beside(const DeviceProfile& device) const {
+    const bool products = std::any_of(
+        planned_.programs.begin(), planned_.programs.end(),
+        [](const PlannedProgram& program) {
+          const auto& steps = program.lowered.instructions;
+          return std::any_of(steps.begin(), steps.end(), [](const auto& step) {
+            return ops::uses_product_library(step.kernel);
+          });
+        });
+    return device.host_floor_bytes +
+           (products ? device.host_product_bytes : 0) +
+           std::max(device.instruction_bytes,
+                    machine_.profile().instruction_bytes) *
+               instructions();
+  }
+
+  // Copies run ahead while the device computes; further ahead is no gain.
+  static constexpr int kMostInputSlots = 4;
   plan::DeviceNeeds device_needs(const DeviceProfile& device) const {
     plan::DeviceNeeds needs;
     needs.alignment_bytes = device.alignment_bytes;
@@ -230,7 +271,8 @@ class JobPlanner {
     for (const Feed& feed : planned_.feeds) {
       const int least = feed.layout.readers > 0 ? 2 : 1;
       needs.input_slots =
-          std::max({needs.input_slots, feed.layout.slots, least});
+          std::max({needs.input_slots,
+                    std::min(feed.layout.slots, kMostInputSlots), least});
       needs.input_slot_bytes =
           std::max(needs.input_slot_bytes, feed.layout.slot_bytes);
     }

@@ -92,6 +92,9 @@ Status RunDirectory::log_epoch(const FitRecord& record,
   }
   line["examples_per_second"] = progress.examples_per_second;
   line["host_bytes"] = progress.host_bytes;
+  if (progress.device_budget_bytes > 0) {
+    line["device_bytes"] = progress.device_bytes;
+  }
   line["stopped"] = record.stopped;
   if (!note.empty()) line["note"] = note;
   log_ << text_of(line, -1) << '\n';
@@ -118,13 +121,14 @@ Status send_scalars(const FitRecord& record, const Progress& progress,
 namespace {
 
 // By purpose: what the ledger holds, and as runtime what no pool explains.
-Json accounts_of(const FitRecord& record, const Measured& measured) {
+Json accounts_of(const Measured& measured, bool of_device,
+                 std::int64_t runtime_bytes) {
   plan::Accounts accounts{};
   for (const Holding& holding : measured.ledger) {
+    if ((holding.space == Space::device) != of_device) continue;
     accounts[static_cast<std::size_t>(holding.purpose)] += holding.bytes;
   }
-  accounts[static_cast<std::size_t>(Purpose::runtime)] =
-      record.rss_peak_bytes - measured.mapped_bytes;
+  accounts[static_cast<std::size_t>(Purpose::runtime)] = runtime_bytes;
   Json json = Json::object();
   for (std::size_t i = 0; i < accounts.size(); ++i) {
     json[std::string(name_of(static_cast<Purpose>(i)))] = accounts[i];
@@ -156,17 +160,23 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
       {"forecast",
        {{"host_peak", plan.host.peak_bytes},
         {"host_ledger_peak", plan.host.pool_bytes},
-        {"device_peak", nullptr},
-        {"device_ledger_peak", nullptr},
+        {"device_peak", plan.device ? Json(plan.device->peak_bytes) : Json()},
+        {"device_ledger_peak",
+         plan.device ? Json(plan.device->pool_bytes) : Json()},
         {"arena_height", planned_height}}},
       {"measured",
        {{"host_rss_peak", record.rss_peak_bytes},
         {"host_ledger_peak", measured.mapped_bytes},
-        {"device_peak", nullptr},
-        {"device_ledger_peak", nullptr},
-        {"device_method", nullptr},
+        {"device_peak",
+         measured.device ? Json(record.device_peak_bytes) : Json()},
+        {"device_ledger_peak",
+         measured.device ? Json(measured.device->mapped_bytes) : Json()},
+        {"device_method",
+         measured.device ? Json(measured.device->method) : Json()},
         {"arena_height", measured.arena_height_bytes},
-        {"accounts", accounts_of(record, measured)},
+        {"accounts",
+         accounts_of(measured, false,
+                     record.rss_peak_bytes - measured.mapped_bytes)},
         {"rss_by_epoch", record.history.anonymous_bytes_by_epoch},
         {"allocations_after_first_step", record.charges_after_first_step}}},
       {"stopped", record.stopped},
@@ -175,6 +185,11 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
       {"examples_per_second", rate},
       {"loss_by_epoch", numbers(record.history.loss_by_epoch)},
       {"metrics", metrics}};
+  if (measured.device) {
+    summary["measured"]["device_accounts"] =
+        accounts_of(measured, true,
+                    record.device_peak_bytes - measured.device->mapped_bytes);
+  }
   if (measured.skipped_elements) {
     summary["skipped_elements"] = *measured.skipped_elements;
   }

@@ -36,6 +36,11 @@ Status send_scalars(const FitRecord& record, const Progress& progress,
 
 std::string summary_path(const std::string& run_dir);
 
+struct MeasuredDevice {
+  std::int64_t mapped_bytes = 0;  // at the driver's own call, the most
+  std::string method;             // of the figure for the whole process
+};
+
 // What was counted while the job ran.
 struct Measured {
   std::int64_t mapped_bytes = 0;        // at the system's own call, the most
@@ -43,6 +48,7 @@ struct Measured {
   std::vector<Holding> ledger;          // who held what at the end
   // Left out because of errors, by jobs that ask for it.
   std::optional<std::int64_t> skipped_elements;
+  std::optional<MeasuredDevice> device;
 };
 
 // The contract's summary: forecast against measured. `failure`: why training

@@ -10,6 +10,21 @@
 
 namespace plimsoll::train {
 
+RunningJob::RunningJob(const JobSpec& job, const PlannedJob& planned,
+                       Machine& machine)
+    : job_(job), planned_(planned), machine_(machine) {
+  std::vector<std::string> names = {kLossSum};
+  for (const std::string& metric : job.train.metrics) {
+    names.push_back(metric_sum(metric));
+  }
+  for (const std::string& name : names) {
+    if (const auto index = find_state(name)) {
+      metric_offsets_.push_back(state_offset(*index));
+    }
+  }
+  metrics_.resize(metric_offsets_.size());
+}
+
 Result<std::unique_ptr<RunningJob>> RunningJob::open(const JobSpec& job,
                                                      const PlannedJob& planned,
                                                      JobData& data,
@@ -17,14 +32,16 @@ Result<std::unique_ptr<RunningJob>> RunningJob::open(const JobSpec& job,
   std::unique_ptr<RunningJob> running(new RunningJob(job, planned, machine));
   running->data_ = &data;
   PLIMSOLL_RETURN_IF_ERROR(running->load_resident(data));
-  PLIMSOLL_RETURN_IF_ERROR(running->commit());
+  PLIMSOLL_RETURN_IF_ERROR(running->charge_runtime());
+  PLIMSOLL_ASSIGN(running->memory_, JobMemory::commit(planned.plan, machine));
   Status made;
   machine.threads().enter([&] { made = running->make_programs(); });
   PLIMSOLL_RETURN_IF_ERROR(made);
   PLIMSOLL_RETURN_IF_ERROR(running->make_feeders(data));
   machine.threads().enter([&] { made = running->run_each_once(data); });
   PLIMSOLL_RETURN_IF_ERROR(made);
-  running->set_initial_state();
+  machine.threads().enter([&] { made = running->set_initial_state(); });
+  PLIMSOLL_RETURN_IF_ERROR(made);
   return running;
 }
 
@@ -44,52 +61,53 @@ Status RunningJob::load_resident(JobData& data) {
   return {};
 }
 
-Status RunningJob::commit() {
-  const auto& accounts = planned_.plan.host.accounts;
-  const auto bytes_of = [&](Purpose purpose) {
-    return accounts[static_cast<std::size_t>(purpose)];
+Status RunningJob::charge_runtime() {
+  const auto charge = [&](const plan::SpaceForecast& forecast,
+                          Space space) -> Status {
+    constexpr auto kRuntime = static_cast<std::size_t>(Purpose::runtime);
+    PLIMSOLL_ASSIGN(LedgerEntry entry, machine_.ledger().charge(
+                                           {"process", Purpose::runtime, space,
+                                            forecast.accounts[kRuntime]}));
+    runtime_entries_.push_back(std::move(entry));
+    return {};
   };
-  PLIMSOLL_ASSIGN(runtime_entry_, machine_.ledger().charge(
-                                      {"process", Purpose::runtime, Space::host,
-                                       bytes_of(Purpose::runtime)}));
-  std::vector<Holding> holdings;
-  for (int i = 0; i < kPurposes; ++i) {
-    const auto purpose = static_cast<Purpose>(i);
-    if (purpose == Purpose::runtime || purpose == Purpose::user) continue;
-    if (bytes_of(purpose) == 0) continue;
-    holdings.push_back({"job", purpose, Space::host, bytes_of(purpose)});
-  }
-  PLIMSOLL_ASSIGN(arena_,
-                  Arena::commit(machine_.host(), machine_.ledger(), holdings));
-  return {};
+  PLIMSOLL_RETURN_IF_ERROR(charge(planned_.plan.host, Space::host));
+  if (!planned_.plan.device) return {};
+  return charge(*planned_.plan.device, Space::device);
 }
 
 Status RunningJob::make_programs() {
   for (std::size_t i = 0; i < planned_.programs.size(); ++i) {
     const PlannedProgram& program = planned_.programs[i];
-    PLIMSOLL_ASSIGN(
-        auto made, runtime::Program::prepare(
-                       program.lowered, planned_.plan.programs[i],
-                       {arena_.data(), &planned_.plan.arena, program.job_state},
-                       machine_.kernels()));
+    const plan::ProgramPlan& plan = planned_.plan.programs[i];
+    runtime::ProgramMemory memory{memory_.programs(), &planned_.plan.arena,
+                                  program.job_state};
+    if (machine_.device() != nullptr) {
+      memory.alignment_bytes = machine_.device_profile()->alignment_bytes;
+      programs_.push_back(
+          runtime::Program::place(program.lowered, plan, std::move(memory)));
+      continue;
+    }
+    PLIMSOLL_ASSIGN(auto made, runtime::Program::prepare(program.lowered, plan,
+                                                         std::move(memory),
+                                                         machine_.kernels()));
     programs_.push_back(std::move(made));
   }
   return {};
 }
 
 Status RunningJob::make_feeders(const JobData& data) {
-  std::byte* start = arena_.data() + planned_.plan.arena.staging_offset;
   for (std::size_t i = 0; i < kStages; ++i) {
     if (!data.inputs[i]) continue;
     const Feed& feed = planned_.feeds[i];
     data::FeederOptions options = feed.options;
     options.class_field = data.inputs[i]->labels;
     options.classes = planned_.graphs.output.shape.extent(-1);
-    PLIMSOLL_ASSIGN(
-        feeders_[i],
-        data::BatchFeeder::create(
-            data.inputs[i]->input, options, feed.layout,
-            {start, static_cast<std::size_t>(feed.layout.total_bytes)}));
+    PLIMSOLL_ASSIGN(feeders_[i],
+                    data::BatchFeeder::create(
+                        data.inputs[i]->input, options, feed.layout,
+                        {memory_.staging(),
+                         static_cast<std::size_t>(feed.layout.total_bytes)}));
   }
   return {};
 }
@@ -98,6 +116,11 @@ Status RunningJob::make_feeders(const JobData& data) {
 // faulted in its code and private memory does.
 Status RunningJob::run_each_once(const JobData& data) {
   machine_.threads().warm_up();
+  if (machine_.device() != nullptr) {
+    PLIMSOLL_ASSIGN(
+        cuda_, CudaJob::open(planned_, data, machine_, memory_, programs_));
+    return {};
+  }
   for (std::size_t i = 0; i < kStages; ++i) {
     if (!data.inputs[i]) continue;
     const StagePrograms& programs = planned_.stages[i];
@@ -113,38 +136,42 @@ Status RunningJob::run_each_once(const JobData& data) {
 Status RunningJob::run_once(int program, const Feed& feed,
                             const JobInput& input) {
   runtime::Program& code = *programs_[static_cast<std::size_t>(program)];
-  const std::byte* slot = arena_.data() + planned_.plan.arena.staging_offset;
   int number = 0;
   for (const int field : {input.features, input.labels}) {
     const auto i = static_cast<std::size_t>(field);
-    code.bind_input(number++, feed.layout.borrowed[i]
-                                  ? input.input.set->borrow(field, 0)
-                                  : slot + feed.layout.field_offsets[i]);
+    code.bind_input(number++,
+                    feed.layout.borrowed[i]
+                        ? input.input.set->borrow(field, 0)
+                        : memory_.staging() + feed.layout.field_offsets[i]);
   }
   return code.run();
 }
 
-void RunningJob::set_initial_state() {
-  std::memset(arena_.data(), 0,
-              static_cast<std::size_t>(planned_.plan.arena.staging_offset));
+Status RunningJob::set_initial_state() {
+  PLIMSOLL_RETURN_IF_ERROR(
+      memory_.clear(0, planned_.plan.arena.staging_offset));
+  const DType dtype = job_.train.precision;
   for (std::size_t i = 0; i < planned_.graphs.parameters.size(); ++i) {
     const Parameter& parameter = planned_.graphs.parameters[i];
-    initialize(parameter, job_.train.precision, job_.train.seed,
-               static_cast<int>(i), state(parameter.name));
+    const auto index = find_state(parameter.name);
+    if (!index) continue;
+    PLIMSOLL_RETURN_IF_ERROR(fill_state(
+        *index, [&](std::int64_t offset, std::span<std::byte> piece) {
+          initialize(parameter, dtype, job_.train.seed, static_cast<int>(i),
+                     offset / size_of(dtype), piece);
+          return Status();
+        }));
   }
-  set_scalar(state(kLearningRate), job_.train.precision,
-             job_.train.optimizer.learning_rate);
   examples_set_ = -1;
+  return set_scalar(kLearningRate, job_.train.optimizer.learning_rate);
 }
 
-Result<runtime::Program*> RunningJob::program_for(Stage stage,
-                                                  std::int64_t examples) const {
+Result<int> RunningJob::program_for(Stage stage, std::int64_t examples) const {
   const StagePrograms& programs = planned_.programs_of(stage);
   for (const int index : {programs.full, programs.tail}) {
     if (index < 0) continue;
-    runtime::Program* program =
-        programs_[static_cast<std::size_t>(index)].get();
-    if (program->plan().batch == examples) return program;
+    const auto& program = programs_[static_cast<std::size_t>(index)];
+    if (program->plan().batch == examples) return index;
   }
   return Error{ErrorCode::internal,
                fmt::format("no {} program was planned for a batch of {}",
@@ -152,59 +179,109 @@ Result<runtime::Program*> RunningJob::program_for(Stage stage,
 }
 
 Status RunningJob::step(Stage stage, const data::Batch& batch) {
+  PLIMSOLL_ASSIGN(const int index, program_for(stage, batch.examples));
   if (stage == Stage::train && batch.examples != examples_set_) {
-    set_scalar(state(kInverseExamples), job_.train.precision,
-               1.0 / static_cast<double>(batch.examples));
+    PLIMSOLL_RETURN_IF_ERROR(finish());
+    PLIMSOLL_RETURN_IF_ERROR(set_scalar(
+        kInverseExamples, 1.0 / static_cast<double>(batch.examples)));
     examples_set_ = batch.examples;
   }
-  PLIMSOLL_ASSIGN(runtime::Program* const program,
-                  program_for(stage, batch.examples));
+  data::BatchFeeder& source = *feeder(stage);
+  if (cuda_) return cuda_->step(index, planned_.feed(stage), batch, source);
+  runtime::Program& program = *programs_[static_cast<std::size_t>(index)];
   const JobInput& input = data_->input(stage);
-  program->bind_input(0, batch.field(input.features));
-  program->bind_input(1, batch.field(input.labels));
-  return program->run();
+  program.bind_input(0, batch.field(input.features));
+  program.bind_input(1, batch.field(input.labels));
+  PLIMSOLL_RETURN_IF_ERROR(program.run());
+  source.release(batch.slot);
+  return {};
 }
 
-const void* RunningJob::prediction(std::int64_t examples) const {
-  const auto program = program_for(Stage::predict, examples);
-  return program ? (*program)->output(0) : nullptr;
+Status RunningJob::finish() { return cuda_ ? cuda_->finish() : Status(); }
+
+Status RunningJob::read_prediction(std::int64_t examples,
+                                   std::span<std::byte> out) {
+  PLIMSOLL_RETURN_IF_ERROR(finish());
+  PLIMSOLL_ASSIGN(const int index, program_for(Stage::predict, examples));
+  const auto* made = static_cast<const std::byte*>(
+      programs_[static_cast<std::size_t>(index)]->output(0));
+  return memory_.read(made - memory_.programs(), out);
 }
 
-std::span<std::byte> RunningJob::state_at(std::size_t index) {
-  return {arena_.data() + planned_.plan.arena.state_offsets[index],
-          static_cast<std::size_t>(planned_.needs.states[index].type.bytes())};
-}
-
-std::span<std::byte> RunningJob::state(std::string_view name) {
+std::optional<std::size_t> RunningJob::find_state(std::string_view name) const {
   const auto& states = planned_.needs.states;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states[i].name == name) return state_at(i);
+    if (states[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+Result<std::span<const std::byte>> RunningJob::state_piece(std::size_t index,
+                                                           std::int64_t offset,
+                                                           std::int64_t bytes) {
+  const std::int64_t start = state_offset(index) + offset;
+  if (const std::byte* here = memory_.view(start)) {
+    return std::span(here, static_cast<std::size_t>(bytes));
+  }
+  const std::span<std::byte> room = memory_.bounce();
+  const std::span<std::byte> piece =
+      room.first(std::min(room.size(), static_cast<std::size_t>(bytes)));
+  PLIMSOLL_RETURN_IF_ERROR(memory_.read(start, piece));
+  return std::span<const std::byte>(piece);
+}
+
+Status RunningJob::fill_state(std::size_t index, const FillPiece& fill) {
+  const std::int64_t bytes = planned_.needs.states[index].type.bytes();
+  const std::int64_t start = state_offset(index);
+  if (std::byte* here = memory_.view(start)) {
+    return fill(0, {here, static_cast<std::size_t>(bytes)});
+  }
+  const std::span<std::byte> room = memory_.bounce();
+  for (std::int64_t offset = 0; offset < bytes;) {
+    const auto piece = room.first(
+        std::min(room.size(), static_cast<std::size_t>(bytes - offset)));
+    PLIMSOLL_RETURN_IF_ERROR(fill(offset, piece));
+    PLIMSOLL_RETURN_IF_ERROR(memory_.write(start + offset, piece));
+    offset += std::ssize(piece);
   }
   return {};
 }
 
-double RunningJob::metric(std::string_view name) {
-  double sum = 0;
-  const auto bytes = state(name);
-  if (bytes.size() == sizeof(sum)) {
-    std::memcpy(&sum, bytes.data(), sizeof(sum));
-  }
-  return sum;
+Status RunningJob::set_scalar(std::string_view name, double value) {
+  const auto index = find_state(name);
+  if (!index) return {};
+  const DType dtype = planned_.needs.states[*index].type.dtype;
+  return fill_state(*index, [&](std::int64_t, std::span<std::byte> bytes) {
+    train::set_scalar(bytes, dtype, value);
+    return Status();
+  });
 }
 
-void RunningJob::set_metric(std::string_view name, double sum) {
-  const auto bytes = state(name);
-  if (bytes.size() == sizeof(sum)) {
-    std::memcpy(bytes.data(), &sum, sizeof(sum));
+Result<std::span<const double>> RunningJob::metrics() {
+  PLIMSOLL_RETURN_IF_ERROR(finish());
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        memory_.read(metric_offsets_[i],
+                     std::as_writable_bytes(std::span(&metrics_[i], 1))));
   }
+  return std::span<const double>(metrics_);
 }
 
-void RunningJob::clear_metrics() {
-  for (std::size_t i = 0; i < planned_.needs.states.size(); ++i) {
-    if (planned_.needs.states[i].role != graph::Role::metric) continue;
-    const auto bytes = state_at(i);
-    std::memset(bytes.data(), 0, bytes.size());
+Result<std::span<const double>> RunningJob::recent_metrics() {
+  if (!cuda_) return metrics();
+  PLIMSOLL_RETURN_IF_ERROR(cuda_->sample(metric_offsets_));
+  const std::span<const double> newest = cuda_->sampled();
+  std::copy(newest.begin(), newest.end(), metrics_.begin());
+  return std::span<const double>(metrics_);
+}
+
+Status RunningJob::set_metrics(std::span<const double> sums) {
+  PLIMSOLL_RETURN_IF_ERROR(finish());
+  for (std::size_t i = 0; i < metric_offsets_.size(); ++i) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        memory_.write(metric_offsets_[i], std::as_bytes(sums.subspan(i, 1))));
   }
+  return {};
 }
 
 std::int64_t RunningJob::recorded_height_bytes() const {
@@ -215,41 +292,45 @@ std::int64_t RunningJob::recorded_height_bytes() const {
   return height;
 }
 
-std::span<const std::byte> KeptStates::find(std::string_view name) const {
+Result<std::vector<std::byte>> KeptStates::read(std::string_view name) const {
+  std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i].name != name) continue;
-    return {arena.data() + offsets[i],
-            static_cast<std::size_t>(states[i].type.bytes())};
+    bytes.resize(static_cast<std::size_t>(states[i].type.bytes()));
+    PLIMSOLL_RETURN_IF_ERROR(memory.read(offsets[i], bytes));
   }
+  return bytes;
+}
+
+Status RunningJob::restore(const KeptStates& kept) {
+  for (std::size_t i = 0; i < kept.states.size(); ++i) {
+    const auto index = find_state(kept.states[i].name);
+    if (!index ||
+        !(planned_.needs.states[*index].type == kept.states[i].type)) {
+      continue;
+    }
+    PLIMSOLL_RETURN_IF_ERROR(fill_state(
+        *index, [&](std::int64_t offset, std::span<std::byte> piece) {
+          return kept.memory.read(kept.offsets[i] + offset, piece);
+        }));
+  }
+  examples_set_ = -1;
   return {};
 }
 
-void RunningJob::restore(const KeptStates& kept) {
-  const auto& states = planned_.needs.states;
-  for (std::size_t i = 0; i < kept.states.size(); ++i) {
-    for (std::size_t k = 0; k < states.size(); ++k) {
-      if (states[k].name != kept.states[i].name ||
-          !(states[k].type == kept.states[i].type)) {
-        continue;
-      }
-      const auto to = state_at(k);
-      std::memcpy(to.data(), kept.arena.data() + kept.offsets[i], to.size());
-    }
-  }
-  examples_set_ = -1;
-}
-
 Result<KeptStates> RunningJob::keep_states() && {
+  const Status finished = finish();
   for (auto& feeder : feeders_) feeder.reset();
+  cuda_.reset();
   programs_.clear();
-  runtime_entry_.release();
+  runtime_entries_.clear();
+  PLIMSOLL_RETURN_IF_ERROR(finished);
   KeptStates kept;
   kept.states = planned_.needs.states;
   kept.offsets = planned_.plan.arena.state_offsets;
-  PLIMSOLL_RETURN_IF_ERROR(
-      arena_.shrink_to(planned_.plan.arena.staging_offset, machine_.ledger(),
-                       {"model", Purpose::parameters, Space::host, 0}));
-  kept.arena = std::move(arena_);
+  PLIMSOLL_RETURN_IF_ERROR(memory_.keep_front(
+      planned_.plan.arena.staging_offset, machine_.ledger()));
+  kept.memory = std::move(memory_);
   return kept;
 }
 

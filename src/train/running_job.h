@@ -7,19 +7,22 @@
 #include <vector>
 
 #include "data/feeder.h"
-#include "memory/arena.h"
+#include "io/safetensors.h"
 #include "runtime/program.h"
+#include "train/cuda_job.h"
+#include "train/job_memory.h"
 #include "train/planned_job.h"
 
 namespace plimsoll::train {
 
 // States that outlive their job: the front of its arena.
 struct KeptStates {
-  Arena arena;
+  JobMemory memory;
   std::vector<plan::StateNeed> states;
   std::vector<std::int64_t> offsets;
 
-  std::span<const std::byte> find(std::string_view name) const;
+  // A copy of a state's bytes; empty when there is none of that name.
+  Result<std::vector<std::byte>> read(std::string_view name) const;
 };
 
 class RunningJob {
@@ -33,26 +36,41 @@ class RunningJob {
                                                   Machine& machine);
   ~RunningJob();
 
-  // One batch through the program of its size. Call inside the compute
-  // threads' arena.
+  // One batch through the program of its size. Takes care of the batch's slot,
+  // which goes back to the feeder when it has been read. On a device the step
+  // is under way when this returns. Call inside the compute threads' arena.
   Status step(Stage stage, const data::Batch& batch);
+  // Waits for all steps; what went wrong in them comes out here.
+  Status finish();
 
   // Null where the job has no data for the stage.
   data::BatchFeeder* feeder(Stage stage) {
     return feeders_[static_cast<std::size_t>(stage)].get();
   }
   // What the last predict step made.
-  const void* prediction(std::int64_t examples) const;
+  Status read_prediction(std::int64_t examples, std::span<std::byte> out);
 
-  // A state's bytes by name; empty when the job has none of that name.
-  std::span<std::byte> state(std::string_view name);
-  // Sum of a metric since it was last cleared.
-  double metric(std::string_view name);
-  void set_metric(std::string_view name, double sum);
-  void clear_metrics();
+  // States are reached while no step is under way, by their position in the
+  // job's needs.
+  Result<std::span<const std::byte>> state_piece(std::size_t index,
+                                                 std::int64_t offset,
+                                                 std::int64_t bytes);
+  // Calls `fill` with room for the pieces of a state, and writes them.
+  using FillPiece =
+      std::function<Status(std::int64_t offset, std::span<std::byte> piece)>;
+  Status fill_state(std::size_t index, const FillPiece& fill);
+  // Sets a scalar of f32 or f64; does nothing when there is no such state.
+  Status set_scalar(std::string_view name, double value);
+
+  // Sums of metrics since they were last cleared, in the order of the job's
+  // needs: the loss first.
+  Result<std::span<const double>> metrics();
+  // The same, perhaps of some steps ago, without waiting for a device.
+  Result<std::span<const double>> recent_metrics();
+  Status set_metrics(std::span<const double> sums);
 
   // Copies every state that both have with the same type.
-  void restore(const KeptStates& kept);
+  Status restore(const KeptStates& kept);
   // Ends the job and gives everything but its states back.
   Result<KeptStates> keep_states() &&;
 
@@ -65,28 +83,32 @@ class RunningJob {
   std::int64_t recorded_height_bytes() const;
 
  private:
-  RunningJob(const JobSpec& job, const PlannedJob& planned, Machine& machine)
-      : job_(job), planned_(planned), machine_(machine) {}
+  RunningJob(const JobSpec& job, const PlannedJob& planned, Machine& machine);
 
   Status load_resident(JobData& data);
-  Status commit();
+  Status charge_runtime();
   Status make_programs();
   Status make_feeders(const JobData& data);
   Status run_each_once(const JobData& data);
   Status run_once(int program, const Feed& feed, const JobInput& input);
-  void set_initial_state();
-  Result<runtime::Program*> program_for(Stage stage,
-                                        std::int64_t examples) const;
-  std::span<std::byte> state_at(std::size_t index);
+  Status set_initial_state();
+  Result<int> program_for(Stage stage, std::int64_t examples) const;
+  std::int64_t state_offset(std::size_t index) const {
+    return planned_.plan.arena.state_offsets[index];
+  }
+  std::optional<std::size_t> find_state(std::string_view name) const;
 
   const JobSpec& job_;
   const PlannedJob& planned_;
   Machine& machine_;
   const JobData* data_ = nullptr;
-  LedgerEntry runtime_entry_;
-  Arena arena_;
+  std::vector<LedgerEntry> runtime_entries_;
+  JobMemory memory_;
   std::vector<std::unique_ptr<runtime::Program>> programs_;
   std::array<std::unique_ptr<data::BatchFeeder>, kStages> feeders_;
+  std::unique_ptr<CudaJob> cuda_;  // null on the CPU
+  std::vector<std::int64_t> metric_offsets_;
+  std::vector<double> metrics_;
   std::int64_t examples_set_ = -1;  // what inverse_examples stands for now
 };
 

@@ -192,7 +192,7 @@ struct Sequential::Impl {
 
   // The plan's peak, with what the model still holds from before.
   std::int64_t peak_bytes(const PreparedJob& prepared) const {
-    return prepared.planned.plan.host.peak_bytes + kept.arena.bytes();
+    return prepared.planned.plan.host.peak_bytes + kept.memory.program_bytes();
   }
 
   std::unique_ptr<RunningJob> open(PreparedJob& prepared) const {
@@ -205,14 +205,14 @@ struct Sequential::Impl {
             "the job needs {} beside the {} the model holds, more than the "
             "budget of {} ({})",
             format_bytes(prepared.planned.plan.host.peak_bytes),
-            format_bytes(kept.arena.bytes()), format_bytes(place.budget.bytes),
-            place.budget.source);
+            format_bytes(kept.memory.program_bytes()),
+            format_bytes(place.budget.bytes), place.budget.source);
       }
       throw_error({ErrorCode::does_not_fit, train::refusal_text(report)});
     }
     auto running = value_or_throw(RunningJob::open(
         prepared.job, prepared.planned, prepared.data, place.machine));
-    running->restore(kept);
+    throw_if_error(running->restore(kept));
     return running;
   }
 
@@ -231,8 +231,7 @@ struct Sequential::Impl {
         }
         if (batch->examples == 0) break;
         status = running.step(stage, *batch);
-        if (status.ok()) each(batch->examples);
-        feeder.release(batch->slot);
+        if (status.ok()) status = each(batch->examples);
       }
     });
     throw_if_error(status);
@@ -293,7 +292,7 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
   }
   auto& place = impl_->state();
   auto record = train::fit(prepared->job, *running, prepared->data,
-                           place.machine, place.budget.bytes, {}, hooks);
+                           place.machine, {place.budget.bytes, 0}, {}, hooks);
   FitHistory history;
   history.forecast_host_bytes = prepared->planned.plan.host.pool_bytes;
   history.measured_host_bytes = place.machine.host().mapped_bytes();
@@ -312,15 +311,19 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
 Evaluation Sequential::evaluate(const data::Dataset& data) {
   const auto prepared = impl_->prepare({{Stage::evaluate, &data}}, 1);
   const auto running = impl_->open(*prepared);
-  running->clear_metrics();
+  const std::vector<double> none(impl_->options.metrics.size() + 1);
+  throw_if_error(running->set_metrics(none));
   std::int64_t examples = 0;
-  impl_->run_stage(*running, Stage::evaluate,
-                   [&](std::int64_t count) { examples += count; });
+  impl_->run_stage(*running, Stage::evaluate, [&](std::int64_t count) {
+    examples += count;
+    return Status();
+  });
   Evaluation result;
   const auto count = static_cast<double>(examples);
-  result.loss = running->metric(train::kLossSum) / count;
-  for (const std::string& metric : impl_->options.metrics) {
-    result.metrics[metric] = running->metric(train::metric_sum(metric)) / count;
+  const auto sums = value_or_throw(running->metrics());
+  result.loss = sums[0] / count;
+  for (std::size_t i = 0; i < impl_->options.metrics.size(); ++i) {
+    result.metrics[impl_->options.metrics[i]] = sums[i + 1] / count;
   }
   return result;
 }
@@ -335,23 +338,31 @@ std::vector<float> Sequential::predict(const data::Dataset& data) {
       width * std::max<std::int64_t>(
                   prepared->data.input(Stage::predict).examples(), 0)));
   const bool wide = prepared->job.train.precision == DType::f64;
-  impl_->run_stage(*running, Stage::predict, [&](std::int64_t examples) {
-    const void* made = running->prediction(examples);
-    const auto count = static_cast<std::size_t>(examples * width);
-    if (wide) {
-      const auto* values = static_cast<const double*>(made);
-      std::transform(values, values + count, std::back_inserter(all),
-                     [](double value) { return static_cast<float>(value); });
-    } else {
-      const auto* values = static_cast<const float*>(made);
-      all.insert(all.end(), values, values + count);
-    }
-  });
+  std::vector<double> batch_f64;
+  std::vector<float> batch_f32;
+  impl_->run_stage(
+      *running, Stage::predict, [&](std::int64_t examples) -> Status {
+        const auto count = static_cast<std::size_t>(examples * width);
+        if (wide) {
+          batch_f64.resize(count);
+          PLIMSOLL_RETURN_IF_ERROR(running->read_prediction(
+              examples, std::as_writable_bytes(std::span(batch_f64))));
+          std::transform(
+              batch_f64.begin(), batch_f64.end(), std::back_inserter(all),
+              [](double value) { return static_cast<float>(value); });
+        } else {
+          batch_f32.resize(count);
+          PLIMSOLL_RETURN_IF_ERROR(running->read_prediction(
+              examples, std::as_writable_bytes(std::span(batch_f32))));
+          all.insert(all.end(), batch_f32.begin(), batch_f32.end());
+        }
+        return {};
+      });
   return all;
 }
 
 std::vector<double> Sequential::weights(const std::string& name) const {
-  const auto bytes = impl_->kept.find(name);
+  const auto bytes = value_or_throw(impl_->kept.read(name));
   if (bytes.empty()) {
     throw_error({ErrorCode::bad_input,
                  fmt::format("the model has no weights named `{}` yet", name)});

@@ -139,10 +139,13 @@ class GraphMaker {
     builder.set_phase(graph::Phase::update);
     const ValueId rate = builder.state(kLearningRate, Role::counter, scalar);
     const ValueId step = builder.state(kStep, Role::counter, counter);
-    PLIMSOLL_RETURN_IF_ERROR(add_updates(
-        builder, train_.optimizer, network.parameters, gradients, rate, step));
+    // Counted before the updates, so that nothing is left to do behind them.
     builder.set_scope("counters");
-    builder.assign(step, ops::increment(builder, step));
+    const ValueId next = ops::increment(builder, step);
+    PLIMSOLL_RETURN_IF_ERROR(add_updates(
+        builder, train_.optimizer, network.parameters, gradients, rate, next));
+    builder.set_scope("counters");
+    builder.assign(step, next);
     if (options.random_step.valid()) {
       builder.assign(options.random_step,
                      ops::increment(builder, options.random_step));

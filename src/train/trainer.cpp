@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "device/cpu/process_memory.h"
+#include "train/cuda_profile.h"
 #include "train/exhaustion.h"
 #include "train/plan_report_json.h"
 #include "train/remedies.h"
@@ -154,7 +155,14 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
   // Planning's garbage goes back to the system before memory is committed.
   malloc_trim(0);
   warm_heap();
-  auto outcome = TrainingRun(job, request, *place.machine, place.budget.bytes,
+  if (place.device_budget) {
+    PLIMSOLL_ASSIGN(const int ordinal, cuda_ordinal(options.device));
+    PLIMSOLL_RETURN_IF_ERROR(
+        place.machine->open_device(ordinal, options.compiler));
+  }
+  const Line line{place.budget.bytes,
+                  place.device_budget ? place.device_budget->bytes : 0};
+  auto outcome = TrainingRun(job, request, *place.machine, line,
                              std::move(planned), std::move(data))
                      .run(plan_json);
   if (outcome && planning) {

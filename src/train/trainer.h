@@ -27,8 +27,12 @@ struct RunOptions {
   // A shipped profile to plan for, in place of `device`; not for training.
   std::optional<std::string> device_profile;
   int threads = 0;  // 0: all usable cores
+  // A job that calibrates: the device's figures are estimates still.
+  bool rehearsal = false;
   // A program with the command `calibrate`; empty: see calibration.h.
   std::string calibrator;
+  // A program with the command `compile-kernel`; empty: see cuda_device.h.
+  std::string compiler;
 };
 
 // A change that makes a job fit, or fit with more room.
@@ -107,6 +111,8 @@ struct Progress {
   double eta_seconds = 0;
   std::int64_t host_bytes = 0;
   std::int64_t host_budget_bytes = 0;
+  std::int64_t device_bytes = 0;
+  std::int64_t device_budget_bytes = 0;  // 0 on the CPU
   std::vector<std::pair<std::string, double>> metrics;
   bool epoch_end = false;
   std::optional<double> validation_loss;
@@ -137,6 +143,8 @@ struct TrainOutcome {
   std::int64_t rss_peak_bytes = 0;
   std::int64_t pool_peak_bytes = 0;
   std::int64_t kernel_bytes = 0;  // planned as the kernels' own
+  std::int64_t device_peak_bytes = 0;
+  std::int64_t device_pool_bytes = 0;
   std::int64_t instructions = 0;  // of all programs
 };
 

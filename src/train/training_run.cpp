@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/units.h"
 #include "train/checkpoint.h"
 
 namespace plimsoll::train {
@@ -24,11 +25,15 @@ std::string read_text(const std::string& path) {
 }  // namespace
 
 Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
-  machine_.ledger().set_limit(Space::host, host_budget_bytes_);
+  machine_.ledger().set_limit(Space::host, line_.host_bytes);
+  if (planned_.plan.device) {
+    machine_.ledger().set_limit(Space::device, line_.device_bytes);
+  }
   History start;
   const std::string checkpoint = checkpoint_path(request_.run_dir);
   const bool resuming = request_.resume && std::filesystem::exists(checkpoint);
   PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine_));
+  PLIMSOLL_RETURN_IF_ERROR(check_device());
   if (resuming) {
     PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_, examples()));
     if (start.epoch >= job_.train.epochs) {
@@ -59,9 +64,8 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
       static_cast<void>(folder_->write_summary(summary(record, error.message)));
     }
   };
-  PLIMSOLL_ASSIGN(const FitRecord record,
-                  fit(job_, *running_, data_, machine_, host_budget_bytes_,
-                      std::move(start), hooks));
+  PLIMSOLL_ASSIGN(const FitRecord record, fit(job_, *running_, data_, machine_,
+                                              line_, std::move(start), hooks));
   TrainOutcome outcome;
   outcome.steps = record.history.steps;
   outcome.stopped = record.stopped;
@@ -69,6 +73,10 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   outcome.rss_peak_bytes = record.rss_peak_bytes;
   outcome.pool_peak_bytes = machine_.host().peak_mapped_bytes();
   outcome.kernel_bytes = planned_.needs.kernel_bytes;
+  if (machine_.device() != nullptr) {
+    outcome.device_peak_bytes = record.device_peak_bytes;
+    outcome.device_pool_bytes = machine_.device()->memory().peak_mapped_bytes();
+  }
   for (const PlannedProgram& program : planned_.programs) {
     outcome.instructions +=
         static_cast<std::int64_t>(program.lowered.instructions.size());
@@ -89,6 +97,19 @@ TrainOutcome TrainingRun::finished(const History& history,
   return outcome;
 }
 
+// Every kernel has run by now: the driver takes no more.
+Status TrainingRun::check_device() {
+  if (machine_.device() == nullptr) return {};
+  const std::int64_t held = machine_.device_bytes();
+  if (held <= line_.device_bytes) return {};
+  return Error{
+      ErrorCode::does_not_fit,
+      fmt::format("the driver holds {} on the device for this process, "
+                  "more than the budget of {}; the forecast was {}",
+                  format_bytes(held), format_bytes(line_.device_bytes),
+                  format_bytes(planned_.plan.device->peak_bytes))};
+}
+
 std::int64_t TrainingRun::examples() const {
   return data_.input(Stage::train).examples();
 }
@@ -98,7 +119,12 @@ std::string TrainingRun::summary(const FitRecord& record,
   Measured measured{machine_.host().peak_mapped_bytes(),
                     running_->recorded_height_bytes(),
                     machine_.ledger().snapshot(),
+                    {},
                     {}};
+  if (machine_.device() != nullptr) {
+    measured.device = {machine_.device()->memory().peak_mapped_bytes(),
+                       machine_.device_method()};
+  }
   for (const auto& input : data_.inputs) {
     if (!input || !input->input.policy || !input->input.policy->skip) continue;
     measured.skipped_elements =

@@ -16,17 +16,18 @@ class TrainingRun {
  public:
   // `job`, `request` and `machine` must outlive the run.
   TrainingRun(const JobSpec& job, const TrainRequest& request, Machine& machine,
-              std::int64_t host_budget_bytes, PlannedJob planned, JobData data)
+              const Line& line, PlannedJob planned, JobData data)
       : job_(job),
         request_(request),
         machine_(machine),
-        host_budget_bytes_(host_budget_bytes),
+        line_(line),
         planned_(std::move(planned)),
         data_(std::move(data)) {}
 
   Result<TrainOutcome> run(const std::string& plan_json);
 
  private:
+  Status check_device();
   Status finish_epoch(const FitRecord& record, const Progress& progress);
   // Something to tell people after this epoch, once; or empty.
   std::string note_on(const FitRecord& record, const Progress& progress);
@@ -39,7 +40,7 @@ class TrainingRun {
   const JobSpec& job_;
   const TrainRequest& request_;
   Machine& machine_;
-  std::int64_t host_budget_bytes_;
+  Line line_;
   PlannedJob planned_;
   JobData data_;
   std::unique_ptr<RunDirectory> folder_;

@@ -36,7 +36,9 @@ struct TargetDevice {
 };
 
 // A shipped profile stands for a device that need not be here.
-Result<std::optional<TargetDevice>> target_of(const RunOptions& options) {
+Result<std::optional<TargetDevice>> target_of(const JobSpec& job,
+                                              const RunOptions& options,
+                                              int threads) {
   if (options.device_profile) {
     PLIMSOLL_ASSIGN(DeviceProfile profile,
                     shipped_profile(*options.device_profile));
@@ -45,7 +47,9 @@ Result<std::optional<TargetDevice>> target_of(const RunOptions& options) {
     return std::optional(TargetDevice{std::move(profile), std::move(memory)});
   }
   if (options.device == "cpu") return std::optional<TargetDevice>();
-  PLIMSOLL_ASSIGN(DeviceProfile profile, cuda_profile(options.device));
+  PLIMSOLL_ASSIGN(DeviceProfile profile,
+                  cuda_profile({options.device, job.train.precision, threads,
+                                options.rehearsal ? "" : options.calibrator}));
   PLIMSOLL_ASSIGN(DeviceMemory memory, cuda_memory(options.device));
   return std::optional(TargetDevice{std::move(profile), std::move(memory)});
 }
@@ -66,7 +70,6 @@ Status set_device_budget(const JobSpec& job, const RunOptions& options,
 Result<Workplace> open_workplace(const JobSpec& job,
                                  const RunOptions& options) {
   PLIMSOLL_RETURN_IF_ERROR(check_device_memory(job, options));
-  PLIMSOLL_ASSIGN(auto target, target_of(options));
   Workplace place;
   PLIMSOLL_ASSIGN(place.system, read_system_memory());
   PLIMSOLL_ASSIGN(place.budget, resolve_host_budget(
@@ -75,16 +78,15 @@ Result<Workplace> open_workplace(const JobSpec& job,
                                     place.system));
   PLIMSOLL_ASSIGN(DeviceProfile profile,
                   cpu_profile(options.threads, options.calibrator));
+  PLIMSOLL_ASSIGN(auto target, target_of(job, options, profile.threads));
   // What the line leaves beside the process itself; the allowance covers a
   // small graph at the tightest budget.
   const std::int64_t room = place.budget.bytes - profile.runtime_floor_bytes;
   if (target) {
     PLIMSOLL_RETURN_IF_ERROR(
         set_device_budget(job, options, target->memory, place));
-    auto catalog = std::make_unique<ops::CudaCatalog>(target->profile,
-                                                      ops::CudaSettings{});
     place.machine = std::make_unique<Machine>(
-        std::move(profile), std::move(target->profile), std::move(catalog));
+        std::move(profile), std::move(target->profile), ops::CudaSettings{});
   } else {
     place.machine = std::make_unique<Machine>(std::move(profile));
   }

@@ -28,6 +28,7 @@ DeviceProfile sample() {
   profile.granularity_bytes = 2 << 20;
   profile.runtime_floor_bytes = 44040193;
   profile.host_floor_bytes = 70000;
+  profile.host_product_bytes = 71000;
   profile.instruction_bytes = 70001;
   profile.planning_floor_bytes = 70002;
   profile.planning_instruction_bytes = 70003;
@@ -47,7 +48,7 @@ TEST(DeviceProfileTest, ComesBackFromJsonExactly) {
 // Every key, left out or of a wrong kind, is an error that names it.
 TEST(DeviceProfileTest, EveryKeyIsChecked) {
   const auto good = nlohmann::json::parse(to_json(sample()));
-  ASSERT_EQ(good.size(), 25u);
+  ASSERT_EQ(good.size(), 26u);
   for (const auto& [key, value] : good.items()) {
     auto without = good;
     without.erase(key);

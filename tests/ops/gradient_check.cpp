@@ -101,7 +101,7 @@ Result<std::vector<RefTensor>> graph_gradients(
 Mistakes check_gradient(const OpRecord& record, ComputeThreads& threads) {
   const std::string what =
       fmt::format("op {}, record {}, gradient", record.op->name, record.name);
-  const Result<Case> test = make_case(record, true);
+  const Result<Case> test = make_case(record, DType::f64);
   if (!test) return {what + ": " + test.error().message};
   std::vector<RefTensor> weights;
   for (std::size_t i = 0; i < test->outputs.size(); ++i) {

@@ -7,15 +7,13 @@
 #include <set>
 
 #include "ops/guarded_buffer.h"
+#include "ops/in_dtype.h"
 #include "ops/tensor_values.h"
 
 namespace plimsoll::ops::testing {
 namespace {
 
 constexpr std::size_t kMostLines = 5;
-
-// Which input each output shares its buffer with; -1: none.
-using Sharing = std::vector<int>;
 
 // Nothing shared, each declared pair alone, and as many as go together.
 std::vector<Sharing> sharings(const Case& test) {
@@ -48,11 +46,6 @@ std::string text_of(const Sharing& sharing) {
   }
   return text;
 }
-
-struct Run {
-  std::vector<Bytes> outputs;
-  Mistakes mistakes;
-};
 
 Run run_guarded(const Case& test, Kernel& kernel, std::int64_t scratch_bytes,
                 const Sharing& sharing, int poison, ComputeThreads& threads) {
@@ -136,17 +129,36 @@ Mistakes check_candidate(const Case& test, const graph::KernelQuery& query,
   });
   if (kernel == nullptr) return {what + ": not created: " + refusal};
 
+  const auto run = [&](const Sharing& sharing, int poison) {
+    return run_guarded(test, *kernel, candidate.scratch_bytes, sharing, poison,
+                       threads);
+  };
+  return check_runs(test, fmt::format("{}, {} threads", what, threads.size()),
+                    run, seen);
+}
+
+// A view has no kernel: its output is the input's bytes.
+Mistakes check_view(const Case& test) {
+  const auto got = decoded(test.outputs, {encode(test.values[0])});
+  return compare(fmt::format("op {}, record {}, as a view",
+                             test.record->op->name, test.record->name),
+                 got, test.wanted, 0);
+}
+
+}  // namespace
+
+Mistakes check_runs(const Case& test, const std::string& what,
+                    const RunOnce& run_once, std::vector<Bytes>& seen) {
   Mistakes mistakes;
   for (const Sharing& sharing : sharings(test)) {
     // All bits set is NaN; the other poison shows what reads stale bytes.
     for (const int poison : {0xFF, 0x3E}) {
-      Run run = run_guarded(test, *kernel, candidate.scratch_bytes, sharing,
-                            poison, threads);
-      const std::string where = fmt::format("{}, {} threads{}", what,
-                                            threads.size(), text_of(sharing));
+      Run run = run_once(sharing, poison);
+      const std::string where = what + text_of(sharing);
       for (const std::string& mistake : run.mistakes) {
         mistakes.push_back(where + ": " + mistake);
       }
+      if (run.outputs.size() != test.outputs.size()) return mistakes;
       if (seen.empty()) seen = run.outputs;
       if (seen != run.outputs) {
         mistakes.push_back(where + ": other bits than in an earlier run");
@@ -160,38 +172,37 @@ Mistakes check_candidate(const Case& test, const graph::KernelQuery& query,
   return mistakes;
 }
 
-// A view has no kernel: its output is the input's bytes.
-Mistakes check_view(const Case& test) {
-  const auto got = decoded(test.outputs, {encode(test.values[0])});
-  return compare(fmt::format("op {}, record {}, as a view",
-                             test.record->op->name, test.record->name),
-                 got, test.wanted, 0);
-}
-
-}  // namespace
-
-bool has_f64_form(const OpRecord& record) {
+bool has_other_forms(const OpRecord& record) {
   return std::any_of(
       record.inputs.begin(), record.inputs.end(),
       [](const graph::TensorType& type) { return type.dtype == DType::f32; });
 }
 
-Result<Case> make_case(const OpRecord& record, bool in_f64) {
+namespace {
+
+// What one rounding to the dtype may cost, relative to 1 + the value.
+double tolerance_of(const OpRecord& record, DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return std::min(record.tolerance, 1e-12);
+    case DType::bf16:
+      return std::max(record.tolerance, 0x1p-7);
+    case DType::f16:
+      return std::max(record.tolerance, 0x1p-9);
+    default:
+      return record.tolerance;
+  }
+}
+
+}  // namespace
+
+Result<Case> make_case(const OpRecord& record, DType floating) {
+  PLIMSOLL_ASSIGN(TypedRecord typed, in_dtype(record, floating));
   Case test;
   test.record = &record;
-  test.attrs = record.attrs;
-  test.inputs = record.inputs;
-  if (in_f64) {
-    for (graph::TensorType& type : test.inputs) {
-      if (type.dtype == DType::f32) type.dtype = DType::f64;
-    }
-    // What a cast makes is its own affair; elsewhere it is the common dtype.
-    if (record.op->name != "cast" &&
-        test.attrs.get<std::string>("dtype") == "f32") {
-      test.attrs.set("dtype", std::string("f64"));
-    }
-  }
-  PLIMSOLL_ASSIGN(test.outputs, record.op->infer(test.inputs, test.attrs));
+  test.attrs = std::move(typed.attrs);
+  test.inputs = std::move(typed.inputs);
+  test.outputs = std::move(typed.outputs);
   test.values = random_inputs(record, test.inputs);
   const ReferenceFn reference = find_reference(record.op->name);
   if (reference == nullptr) {
@@ -203,8 +214,12 @@ Result<Case> make_case(const OpRecord& record, bool in_f64) {
     test.wanted.push_back({type, std::vector<double>(count)});
   }
   reference(test.values, test.attrs, test.wanted);
-  const bool exact = test.outputs[0].dtype == DType::f64;
-  test.tolerance = exact ? std::min(record.tolerance, 1e-12) : record.tolerance;
+  // What f16 cannot hold is infinite in the best of kernels.
+  for (RefTensor& wanted : test.wanted) {
+    if (wanted.type.dtype != DType::f16) continue;
+    wanted = decode(wanted.type, encode(wanted));
+  }
+  test.tolerance = tolerance_of(record, test.outputs[0].dtype);
   return test;
 }
 

@@ -3,6 +3,7 @@
 // got, want.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,9 +29,23 @@ struct Case {
   double tolerance = 0;
 };
 
-// The record as it stands, or with f32 replaced by f64.
-Result<Case> make_case(const OpRecord& record, bool in_f64);
-bool has_f64_form(const OpRecord& record);
+// The record with f32 replaced by another floating dtype, or as it stands.
+Result<Case> make_case(const OpRecord& record, DType floating);
+bool has_other_forms(const OpRecord& record);
+
+// Which input each output shares its buffer with; -1: none.
+using Sharing = std::vector<int>;
+
+struct Run {
+  std::vector<Bytes> outputs;
+  Mistakes mistakes;
+};
+using RunOnce = std::function<Run(const Sharing& sharing, int poison)>;
+
+// Every in-place variant, twice: against what is wanted, and bit for bit
+// against `seen`, which the first run fills.
+Mistakes check_runs(const Case& test, const std::string& what,
+                    const RunOnce& run, std::vector<Bytes>& seen);
 
 // Runs every candidate, with every in-place variant, twice. Equal names must
 // give equal bits: `seen` carries them from one number of threads to the next.

@@ -87,7 +87,7 @@ std::string first_mistake(Plant plant) {
   record.name = "planted_record";
   record.op = &negate;
   record.inputs = {{DType::f32, {10}}};
-  const Result<Case> test = make_case(record, false);
+  const Result<Case> test = make_case(record, DType::f32);
   if (!test) return test.error().message;
   ComputeThreads threads(1);
   std::map<std::string, std::vector<Bytes>> seen;

@@ -192,8 +192,10 @@ TEST(LayOutOnADevice, EachSpaceHasItsOwn) {
   EXPECT_EQ(plan->arena.pipeline_offset, 1536 + 2048);
   EXPECT_EQ(plan->arena.transient_offset, 1536 + 2048);
   EXPECT_EQ(plan->arena.bytes, 2 * kMiB);
-  // A page of values, three slots of 1024, the pipeline.
-  EXPECT_EQ(plan->host_arena, (HostLayout{0, 4096, 4096 + 3 * 1024, 2 * 4096}));
+  // Room for values, three slots of 1024, the pipeline.
+  EXPECT_EQ(plan->host_arena,
+            (HostLayout{0, kValuesBytes, kValuesBytes + 3 * 1024,
+                        kValuesBytes + 4096}));
   ASSERT_TRUE(plan->device);
   const Accounts& device = plan->device->accounts;
   const auto on_device = [&](Purpose purpose) {
@@ -214,11 +216,11 @@ TEST(LayOutOnADevice, EachSpaceHasItsOwn) {
   EXPECT_EQ(account(*plan, Purpose::activations), 0);
   EXPECT_EQ(account(*plan, Purpose::scratch), 0);
   EXPECT_EQ(account(*plan, Purpose::pipeline), 128);
-  EXPECT_EQ(account(*plan, Purpose::staging), 2 * 4096 - 128);
+  EXPECT_EQ(account(*plan, Purpose::staging), kValuesBytes + 4096 - 128);
   EXPECT_EQ(account(*plan, Purpose::user), 8192);
   EXPECT_EQ(account(*plan, Purpose::runtime), 10'000'001 + 333 + 77);
   EXPECT_EQ(total(plan->host.accounts), plan->host.peak_bytes);
-  EXPECT_EQ(plan->host.pool_bytes, 2 * 4096 + 8192);
+  EXPECT_EQ(plan->host.pool_bytes, kValuesBytes + 4096 + 8192);
 }
 
 TEST(LayOutOnADevice, AbsurdSizesAreErrors) {

@@ -45,7 +45,7 @@ Status count_calls(const JobSpec& job, bool plant_one) {
     return {};
   };
   auto record =
-      fit(job, *running, data, machine, std::int64_t{1} << 40, {}, hooks);
+      fit(job, *running, data, machine, {std::int64_t{1} << 40, 0}, {}, hooks);
   counting::stop_counting();
   if (!record) return std::move(record).error();
   EXPECT_EQ(epochs, job.train.epochs);

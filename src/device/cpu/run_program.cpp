@@ -27,6 +27,7 @@ Result<std::string> output_of(const std::vector<std::string>& command) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
   pid_t child = -1;
   const int failure = posix_spawn(&child, command[0].c_str(), &actions, nullptr,
                                   arguments.data(), environ);
@@ -51,8 +52,9 @@ Result<std::string> output_of(const std::vector<std::string>& command) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return Error{ErrorCode::internal,
-                 fmt::format("{} {} failed (status {})", command[0],
-                             command.size() > 1 ? command[1] : "", status)};
+                 fmt::format("{} {} failed (status {}): {}", command[0],
+                             command.size() > 1 ? command[1] : "", status,
+                             text.substr(0, text.find_last_not_of('\n') + 1))};
   }
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "ops/cuda_text.h"
 #include "ops/matmul/product_shape.h"
+#include "ops/matmul/skinny_cuda.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -17,20 +18,24 @@ using graph::KernelQuery;
 constexpr double kSmallProduct = 1 << 17;
 constexpr std::int64_t kMostWorkspace = std::int64_t{16} << 20;
 constexpr std::int64_t kWorkspaceCopies = 16;  // of the output, to split k
+constexpr std::int64_t kPartOfK = 128;
 constexpr std::int64_t kWorkspaceGrain = 256;
 // A warp makes so many results side by side: one would wait for its reads.
 constexpr std::int64_t kSideBySide = 4;
 
+// What splits of k may need: parts of the output, each of at least kPartOfK
+// products. From shapes alone, so that plans know it without the library.
 std::int64_t workspace_bytes(const ProductShape& shape, DType output) {
-  const std::int64_t bytes = std::max<std::int64_t>(4, size_of(output));
-  const std::int64_t most = kMostWorkspace / (kWorkspaceCopies * bytes);
-  const double elements = static_cast<double>(shape.batch) *
-                          static_cast<double>(shape.m) *
-                          static_cast<double>(shape.n);
-  if (elements >= static_cast<double>(most)) return kMostWorkspace;
-  const std::int64_t copies =
-      kWorkspaceCopies * bytes * shape.batch * shape.m * shape.n;
-  return (copies + kWorkspaceGrain - 1) / kWorkspaceGrain * kWorkspaceGrain;
+  const std::int64_t parts = std::min(kWorkspaceCopies, shape.k / kPartOfK);
+  if (parts < 2) return 0;
+  const double bytes =
+      static_cast<double>(parts) *
+      static_cast<double>(std::max<std::int64_t>(4, size_of(output))) *
+      static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+      static_cast<double>(shape.n);
+  if (bytes >= static_cast<double>(kMostWorkspace)) return kMostWorkspace;
+  return (static_cast<std::int64_t>(bytes) + kWorkspaceGrain - 1) /
+         kWorkspaceGrain * kWorkspaceGrain;
 }
 
 std::string finish_of(const ProductShape& shape, DType output) {
@@ -84,7 +89,7 @@ cuda::OpCode library_product(const KernelQuery& query,
   product.relu = shape.relu && !apart;
   product.workspace_bytes = workspace_bytes(shape, product.output);
   cuda::OpCode code;
-  code.name = fmt::format("matmul:cublaslt{}", product.tf32 ? ":tf32" : "");
+  code.name = fmt::format("{}{}", kLibraryProduct, product.tf32 ? ":tf32" : "");
   code.scratch_bytes = product.workspace_bytes;
   code.stages.emplace_back(product);
   if (apart) code.stages.emplace_back(epilogue(query, shape));
@@ -175,13 +180,15 @@ cuda::OpCode small_product(const KernelQuery& query,
       cuda_op(query, warps ? "matmul:cuda:warp" : "matmul:cuda:thread", body,
               warps ? cuda_blocks((groups + 15) / 16)
                     : cuda_blocks_of_threads(outputs));
-  // Of a block alone: every round waits for its reads and its joins.
+  // Of a block alone: a warp's rounds wait for their reads and joins, those of
+  // threads mostly find their operands near.
   auto& function = std::get<cuda::Function>(code.stages[0]);
   const double rounds =
       static_cast<double>(warps ? (groups + 15) / 16 : (outputs + 511) / 512);
-  const double reads =
-      static_cast<double>(warps ? (shape.k + 31) / 32 : (shape.k + 7) / 8);
-  function.one_block_seconds += rounds * (0.1e-6 + 0.2e-6 * reads);
+  const double a_round =
+      warps ? 0.1e-6 + 0.2e-6 * static_cast<double>((shape.k + 31) / 32)
+            : 0.08e-6 + 0.02e-6 * static_cast<double>(shape.k);
+  function.one_block_seconds += rounds * a_round;
   return code;
 }
 
@@ -191,6 +198,10 @@ Result<cuda::OpCode> code(const KernelQuery& query,
   const ProductShape shape =
       product_shape(query.inputs, query.outputs, *query.attrs);
   if (shape.flops() / 2 <= kSmallProduct) return small_product(query, shape);
+  if (!settings.tf32 && suits_skinny(shape, query.inputs[0].dtype)) {
+    return skinny_product(query, shape,
+                          finish_of(shape, query.outputs[0].dtype));
+  }
   return library_product(query, shape, settings);
 }
 

@@ -42,8 +42,9 @@ double normal(PhiloxBlock words) {
 // Element and attempt share the counter; a try is accepted with 95 %.
 PhiloxBlock draw(RandomStream stream, std::size_t element,
                  std::uint64_t attempt = 0) {
-  return philox(stream.seed, stream.stream,
-                static_cast<std::uint64_t>(element) | (attempt << 48));
+  return philox(
+      stream.seed, stream.stream,
+      (stream.first + static_cast<std::uint64_t>(element)) | (attempt << 48));
 }
 
 template <class T>

@@ -11,10 +11,12 @@
 
 namespace plimsoll::ops {
 
-// `stream` tells the tensors of one seed apart.
+// `stream` tells the tensors of one seed apart; a fill may begin at any
+// element of its tensor.
 struct RandomStream {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
+  std::uint64_t first = 0;
 };
 
 void fill_uniform(std::span<float> values, RandomStream stream, double low,

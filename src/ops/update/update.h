@@ -28,7 +28,7 @@ struct AdamUpdate {
 };
 
 // The learning rate is a scalar of the parameter's dtype, the step an i64
-// scalar: the number of updates made before this one.
+// scalar: the number of this update, counted from 1.
 
 // p - rate * g
 graph::ValueId sgd(graph::Builder& builder, graph::ValueId parameter,
@@ -37,7 +37,7 @@ graph::ValueId sgd(graph::Builder& builder, graph::ValueId parameter,
 MomentumUpdate sgd_momentum(graph::Builder& builder, graph::ValueId parameter,
                             graph::ValueId gradient, graph::ValueId velocity,
                             graph::ValueId rate, double momentum);
-// m' = m + (g - m)(1 - b1); v' = v + (g^2 - v)(1 - b2); t = step + 1;
+// m' = m + (g - m)(1 - b1); v' = v + (g^2 - v)(1 - b2); t = step;
 // p - rate * sqrt(1 - b2^t) / (1 - b1^t) * m' / (sqrt(v') + epsilon)
 AdamUpdate adam(graph::Builder& builder, graph::ValueId parameter,
                 graph::ValueId gradient, graph::ValueId first_moment,

@@ -108,9 +108,8 @@ class UpdateKernel final : public Kernel {
       update.second = input(3);
       update.new_second = output(2);
       const auto rate = static_cast<double>(*input(4));
-      const double t = static_cast<double>(
-                           *static_cast<const std::int64_t*>(args.inputs[5])) +
-                       1;
+      const auto t = static_cast<double>(
+          *static_cast<const std::int64_t*>(args.inputs[5]));
       update.rate =
           static_cast<T>(rate * std::sqrt(1 - std::pow(settings_.beta_2, t)) /
                          (1 - std::pow(settings_.beta_1, t)));

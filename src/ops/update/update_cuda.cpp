@@ -30,21 +30,14 @@ constexpr std::string_view kMomentum =
       p = add(p, s0);
 )";
 
-// In f64, rounded once. 1 - beta^t by way of the logarithm, which is a call
-// less than a power; two warps take one each.
+// 1 - beta^t by way of the logarithm. Every thread for itself: a barrier would
+// hold up its reads.
 constexpr std::string_view kAdamRate =
-    R"(  f64* corrections = shared_lanes<f64>();
-  if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
-    const f64 log_beta = threadIdx.x == 0 ? $log_beta_1 : $log_beta_2;
-    const f64 t = add((f64)in5[0], (f64)1);
-    corrections[threadIdx.x / 32] = -expm1(mul(t, log_beta));
-  }
-  __syncthreads();
-  const f64 given = (f64)load(in4[0]);
-  const C rate =
-      (C)div(mul(given, root(corrections[1])), corrections[0]);
-  const C keep = (C)sub((f64)1, mul(given, $weight_decay));
-  __syncthreads();
+    R"(  const C given = (C)load(in4[0]);
+  const C t = (C)in5[0];
+  const C rate = div(mul(given, root(-expm1_of(mul(t, $log_beta_2)))),
+                     -expm1_of(mul(t, $log_beta_1)));
+  const C keep = sub((C)1, mul(given, $weight_decay));
 )";
 constexpr std::string_view kAdam =
     R"(      s0 = mul_add(sub(g, s0), $gain_1, s0);
@@ -86,12 +79,12 @@ std::string numbers_filled(std::string_view text, const KernelQuery& query,
   };
   return cuda_text(
       text, {{"momentum", cuda_number(compute, attr("momentum"))},
-             {"log_beta_1", cuda_number(DType::f64, std::log(attr("beta_1")))},
-             {"log_beta_2", cuda_number(DType::f64, std::log(attr("beta_2")))},
+             {"log_beta_1", cuda_number(compute, std::log(attr("beta_1")))},
+             {"log_beta_2", cuda_number(compute, std::log(attr("beta_2")))},
              {"gain_1", cuda_number(compute, 1 - attr("beta_1"))},
              {"gain_2", cuda_number(compute, 1 - attr("beta_2"))},
              {"epsilon", cuda_number(compute, attr("epsilon"))},
-             {"weight_decay", cuda_number(DType::f64, attr("weight_decay"))}});
+             {"weight_decay", cuda_number(compute, attr("weight_decay"))}});
 }
 
 Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {

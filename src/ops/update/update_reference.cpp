@@ -29,7 +29,7 @@ void adamw(const Tensors& in, const graph::Attrs& attrs, Tensors& out) {
   const auto beta_1 = attrs.get<double>("beta_1");
   const auto beta_2 = attrs.get<double>("beta_2");
   const double rate = scalar(in[4]);
-  const double t = scalar(in[5]) + 1;
+  const double t = scalar(in[5]);
   const double corrected =
       rate * std::sqrt(1 - std::pow(beta_2, t)) / (1 - std::pow(beta_1, t));
   for (std::size_t i = 0; i < out[0].values.size(); ++i) {

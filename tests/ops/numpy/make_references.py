@@ -271,7 +271,7 @@ def update():
     p, g, m = f32(40), f32(40), f32(40)
     v = f32(40, low=0, high=1)
     rate = np.float32(0.01)
-    step = np.array(6, dtype=np.int64)
+    step = np.array(7, dtype=np.int64)
     P, G, M, V, R = (np.asarray(a, dtype=np.float64) for a in (p, g, m, v, rate))
     case("update", "sgd", [p, g, rate], P - R * G)
     velocity = 0.9 * M - R * G
@@ -287,7 +287,7 @@ def update():
         case("update", op, [p, g, m, v, rate, step],
              (P - R * decay * P - size * first / (np.sqrt(second) + 1e-7),
               first, second), attrs)
-    case("update", "increment", [step], np.array(7.0), dtypes=["i64"])
+    case("update", "increment", [step], np.array(8.0), dtypes=["i64"])
     total = np.array(3.25, dtype=np.float64)
     case("update", "accumulate", [total, rate], np.array(3.25 + R),
          dtypes=["f64"])

@@ -57,11 +57,11 @@ void add_sizes(std::vector<OpRecord>& records) {
   struct Size {
     std::int64_t m, k, n;
   };
-  constexpr Size kSizes[] = {{1, 1, 1},      {1, 7, 1},      {5, 1, 9},
-                             {1, 33, 17},    {13, 17, 1},    {32, 100, 10},
-                             {100, 32, 10},  {32, 128, 1},   {128, 32, 1},
-                             {32, 1, 128},   {33, 65, 70},   {7, 600, 19},
-                             {70, 530, 140}, {260, 140, 500}};
+  constexpr Size kSizes[] = {{1, 1, 1},      {1, 7, 1},       {5, 1, 9},
+                             {1, 33, 17},    {13, 17, 1},     {32, 100, 10},
+                             {100, 32, 10},  {32, 128, 1},    {128, 32, 1},
+                             {32, 1, 128},   {33, 65, 70},    {7, 600, 19},
+                             {70, 530, 140}, {260, 140, 500}, {32, 1000, 128}};
   for (const Size& s : kSizes) {
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
@@ -106,7 +106,9 @@ std::vector<OpRecord> matmul_records() {
   }
   // Large enough that every device leaves it to its library.
   records.push_back(with_epilogue(
-      product("matmul_large", 70, 530, 140, false, true), 140, true, true));
+      product("matmul_large", 260, 140, 500, false, true), 500, true, true));
+  records.push_back(with_epilogue(
+      product("matmul_skinny", 70, 530, 140, false, true), 140, true, true));
   for (const bool relu : {false, true}) {
     records.push_back(with_gradient(with_epilogue(
         product("matmul_gradient", 4, 3, 5, false, false), 5, true, relu)));

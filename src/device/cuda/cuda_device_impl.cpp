@@ -1,0 +1,126 @@
+#include "device/cuda/cuda_device_impl.h"
+
+#include <fmt/core.h>
+
+#include "device/cuda/cublaslt_product.h"
+#include "device/cuda/cuda_recording.h"
+#include "device/cuda/cuda_stream.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/kernel_compiler.h"
+
+namespace plimsoll::cuda {
+
+Result<std::unique_ptr<CudaDevice>> CudaDeviceImpl::open(
+    int ordinal, const std::string& compiler) {
+  auto device = std::make_unique<CudaDeviceImpl>();
+  device->compiler_ = compiler;
+  PLIMSOLL_RETURN_IF_ERROR(device->start(ordinal));
+  return std::unique_ptr<CudaDevice>(std::move(device));
+}
+
+Status CudaDeviceImpl::start(int ordinal) {
+  PLIMSOLL_RETURN_IF_ERROR(Driver::open());
+  int count = 0;
+  PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuDeviceGetCount, &count));
+  if (ordinal < 0 || ordinal >= count) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("cuda:{}: the driver shows {} device{}", ordinal,
+                             count, count == 1 ? "" : "s")};
+  }
+  name_ = fmt::format("cuda:{}", ordinal);
+  PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuDeviceGet, &device_, ordinal));
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuDevicePrimaryCtxRetain, &context_, device_));
+  PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuCtxSetCurrent, context_));
+  constexpr std::size_t kSmallest = 4096;
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuCtxSetLimit, CU_LIMIT_STACK_SIZE, 256));
+  for (const CUlimit limit :
+       {CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE}) {
+    PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuCtxSetLimit, limit, kSmallest));
+  }
+  PLIMSOLL_ASSIGN(memory_, CudaMemorySource::create(device_));
+  return read_profile();
+}
+
+CudaDeviceImpl::~CudaDeviceImpl() {
+  if (context_ == nullptr) return;
+  static_cast<void>(PLIMSOLL_CUDA(cuCtxSetCurrent, context_));
+  kernels_.clear();
+  if (products_ != nullptr) cublasLtDestroy(products_);
+  memory_.reset();
+  static_cast<void>(PLIMSOLL_CUDA(cuDevicePrimaryCtxRelease, device_));
+}
+
+Status CudaDeviceImpl::read_profile() {
+  char text[256] = {};
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuDeviceGetName, text, sizeof(text) - 1, device_));
+  profile_.name = text;
+  profile_.kind = "cuda";
+  int major = 0;
+  int minor = 0;
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuDeviceGetAttribute, &major,
+                    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_));
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuDeviceGetAttribute, &minor,
+                    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_));
+  profile_.instruction_set = fmt::format("sm_{}{}", major, minor);
+  int version = 0;
+  PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuDriverGetVersion, &version));
+  profile_.library_versions = {
+      {"cublaslt", cublaslt_version()},
+      {"cuda",
+       fmt::format("{}.{}", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10)},
+      {"driver", fmt::format("{}.{}", version / 1000, version % 1000 / 10)}};
+  profile_.alignment_bytes = 256;
+  profile_.granularity_bytes = memory_->granularity_bytes();
+  return {};
+}
+
+Result<std::unique_ptr<Stream>> CudaDeviceImpl::make_stream() {
+  return CudaStream::create();
+}
+
+Result<std::unique_ptr<Event>> CudaDeviceImpl::make_event() {
+  return CudaEvent::create();
+}
+
+Result<CudaKernel*> CudaDeviceImpl::load(const std::string& source) {
+  auto found = kernels_.find(source);
+  if (found == kernels_.end()) {
+    PLIMSOLL_ASSIGN(
+        const std::string code,
+        compile_kernel(source, profile_.instruction_set, compiler_));
+    PLIMSOLL_ASSIGN(auto kernel, GeneratedKernel::load(code));
+    found = kernels_.emplace(source, std::move(kernel)).first;
+  }
+  return static_cast<CudaKernel*>(found->second.get());
+}
+
+Result<std::unique_ptr<CudaProduct>> CudaDeviceImpl::prepare(
+    const Product& product) {
+  if (products_ == nullptr) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        check("cublasLtCreate", cublasLtCreate(&products_)));
+  }
+  return make_cublaslt_product(products_, product);
+}
+
+Result<std::unique_ptr<CudaRecording>> CudaDeviceImpl::record(
+    Stream& stream, const std::function<Status()>& work) {
+  return record_graph(stream, work);
+}
+
+Status CudaDeviceImpl::pin(void* start, std::int64_t bytes) {
+  return PLIMSOLL_CUDA(
+      cuMemHostRegister, start, static_cast<std::size_t>(bytes),
+      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+}
+
+void CudaDeviceImpl::unpin(void* start) noexcept {
+  static_cast<void>(PLIMSOLL_CUDA(cuMemHostUnregister, start));
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,50 @@
+// The device behind plimsoll::CudaDevice.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <map>
+
+#include "device/cuda/cuda_memory_source.h"
+#include "device/cuda/generated_kernel.h"
+
+namespace plimsoll::cuda {
+
+class CudaDeviceImpl final : public CudaDevice {
+ public:
+  // Takes the primary context, with the smallest stack, heap and printf
+  // buffer: nothing of ours uses them, and the driver keeps room for all.
+  static Result<std::unique_ptr<CudaDevice>> open(int ordinal,
+                                                  const std::string& compiler);
+  ~CudaDeviceImpl() override;
+
+  std::string_view name() const override { return name_; }
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  const DeviceProfile& profile() const override { return profile_; }
+  MemorySource& memory() override { return *memory_; }
+  Space space() const override { return Space::device; }
+  Result<std::unique_ptr<Stream>> make_stream() override;
+  Result<std::unique_ptr<Event>> make_event() override;
+
+  Result<CudaKernel*> load(const std::string& source) override;
+  Result<std::unique_ptr<CudaProduct>> prepare(const Product& product) override;
+  Result<std::unique_ptr<CudaRecording>> record(
+      Stream& stream, const std::function<Status()>& work) override;
+  Status pin(void* start, std::int64_t bytes) override;
+  void unpin(void* start) noexcept override;
+
+ private:
+  Status start(int ordinal);
+  Status read_profile();
+
+  std::string name_;
+  std::string compiler_;  // a program that compiles kernels; may be empty
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  DeviceProfile profile_;
+  std::unique_ptr<CudaMemorySource> memory_;
+  std::map<std::string, std::unique_ptr<GeneratedKernel>> kernels_;
+  cublasLtHandle_t products_ = nullptr;  // made when first needed
+};
+
+}  // namespace plimsoll::cuda

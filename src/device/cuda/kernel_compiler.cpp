@@ -1,0 +1,184 @@
+#include "device/cuda/kernel_compiler.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <nvrtc.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/hash.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+struct Nvrtc {
+  decltype(&nvrtcCreateProgram) create = nullptr;
+  decltype(&nvrtcCompileProgram) compile = nullptr;
+  decltype(&nvrtcGetProgramLogSize) log_size = nullptr;
+  decltype(&nvrtcGetProgramLog) log = nullptr;
+  decltype(&nvrtcGetCUBINSize) code_size = nullptr;
+  decltype(&nvrtcGetCUBIN) code = nullptr;
+  decltype(&nvrtcDestroyProgram) destroy = nullptr;
+  decltype(&nvrtcGetErrorString) text = nullptr;
+};
+
+Status load(Nvrtc& calls) {
+  const std::string name = fmt::format("libnvrtc.so.{}", CUDA_VERSION / 1000);
+  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return Error{ErrorCode::device,
+                 fmt::format("kernels cannot be compiled: {}", dlerror())};
+  }
+  const auto find = [&](auto& call, const char* symbol) {
+    call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(
+        dlsym(library, symbol));
+    return call != nullptr;
+  };
+  if (!find(calls.create, "nvrtcCreateProgram") ||
+      !find(calls.compile, "nvrtcCompileProgram") ||
+      !find(calls.log_size, "nvrtcGetProgramLogSize") ||
+      !find(calls.log, "nvrtcGetProgramLog") ||
+      !find(calls.code_size, "nvrtcGetCUBINSize") ||
+      !find(calls.code, "nvrtcGetCUBIN") ||
+      !find(calls.destroy, "nvrtcDestroyProgram") ||
+      !find(calls.text, "nvrtcGetErrorString")) {
+    return Error{ErrorCode::device, name + " lacks a function"};
+  }
+  return {};
+}
+
+Result<const Nvrtc*> nvrtc() {
+  static Nvrtc calls;
+  static const Status loaded = load(calls);
+  if (!loaded) return loaded.error();
+  return &calls;
+}
+
+Result<std::string> compile(const std::string& source,
+                            const std::string& option) {
+  PLIMSOLL_ASSIGN(const Nvrtc* calls, nvrtc());
+  nvrtcProgram program = nullptr;
+  const auto failed = [&](const char* what, nvrtcResult result) {
+    return Error{ErrorCode::device,
+                 fmt::format("{}: {}", what, calls->text(result))};
+  };
+  nvrtcResult result =
+      calls->create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
+  if (result != NVRTC_SUCCESS) return failed("nvrtcCreateProgram", result);
+  const char* options[] = {option.c_str(), "--std=c++17"};
+  result = calls->compile(program, 2, options);
+  if (result != NVRTC_SUCCESS) {
+    std::size_t bytes = 0;
+    std::string log;
+    if (calls->log_size(program, &bytes) == NVRTC_SUCCESS) {
+      log.resize(bytes);
+      calls->log(program, log.data());
+    }
+    calls->destroy(&program);
+    return Error{ErrorCode::internal,
+                 fmt::format("a generated kernel does not compile: {}", log)};
+  }
+  std::size_t bytes = 0;
+  std::string code;
+  result = calls->code_size(program, &bytes);
+  if (result == NVRTC_SUCCESS) {
+    code.resize(bytes);
+    result = calls->code(program, code.data());
+  }
+  calls->destroy(&program);
+  if (result != NVRTC_SUCCESS) return failed("nvrtcGetCUBIN", result);
+  return code;
+}
+
+// Empty: nowhere to keep anything.
+std::filesystem::path cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) {
+    return std::filesystem::path(cache) / "plimsoll" / "kernels";
+  }
+  if (const char* home = std::getenv("HOME"); home && *home) {
+    return std::filesystem::path(home) / ".cache" / "plimsoll" / "kernels";
+  }
+  return {};
+}
+
+// A file begins with its own hash: a damaged one is compiled again.
+std::string read_cached(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t mark = hash_text(0).size();
+  if (text.size() <= mark) return {};
+  std::string code = text.substr(mark);
+  return hash_text(stable_hash(code)) == text.substr(0, mark) ? code : "";
+}
+
+void write_cached(const std::filesystem::path& path, const std::string& code) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  const std::filesystem::path part =
+      fmt::format("{}.{}", path.string(), getpid());
+  {
+    std::ofstream file(part, std::ios::binary);
+    file << hash_text(stable_hash(code)) << code;
+    if (!file.flush()) {
+      std::filesystem::remove(part, ignored);
+      return;
+    }
+  }
+  std::filesystem::rename(part, path, ignored);
+  if (ignored) std::filesystem::remove(part, ignored);
+}
+
+// False where it could not be run, or failed: then it is done here.
+bool ask_helper(const std::string& helper, const std::string& source,
+                const std::string& architecture,
+                const std::filesystem::path& path) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  const std::string file = fmt::format("{}.{}.cu", path.string(), getpid());
+  if (!(std::ofstream(file, std::ios::binary) << source).flush()) return false;
+  const char* arguments[] = {helper.c_str(), "compile-kernel", file.c_str(),
+                             architecture.c_str(), nullptr};
+  pid_t child = -1;
+  int status = -1;
+  if (posix_spawn(&child, helper.c_str(), nullptr, nullptr,
+                  const_cast<char* const*>(arguments), environ) == 0) {
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  std::filesystem::remove(file, ignored);
+  return status == 0;
+}
+
+}  // namespace
+
+Result<std::string> compile_kernel(const std::string& source,
+                                   const std::string& architecture,
+                                   const std::string& helper) {
+  const std::string option = "--gpu-architecture=" + architecture;
+  const std::filesystem::path folder = cache_folder();
+  if (folder.empty()) return compile(source, option);
+  const std::string key = fmt::format("{} {} {}", CUDA_VERSION, option, source);
+  // Two hashes: different kernels must never meet under one name.
+  const std::filesystem::path path =
+      folder / fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
+                           hash_text(stable_hash("second " + key)));
+  std::string code = read_cached(path);
+  if (!code.empty()) return code;
+  if (!helper.empty() && ask_helper(helper, source, architecture, path)) {
+    code = read_cached(path);
+    if (!code.empty()) return code;
+  }
+  PLIMSOLL_ASSIGN(code, compile(source, option));
+  write_cached(path, code);
+  return code;
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,233 @@
+#include "runtime/cuda_program.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "runtime/cuda_groups.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// Where a pointer of a launch stands: read again at each enqueue, since inputs
+// are bound anew.
+using Source = void* const*;
+
+Error named(const std::string& ops, Error error) {
+  error.message = fmt::format("{}: {}", ops, error.message);
+  return error;
+}
+
+}  // namespace
+
+struct CudaProgram::Step {
+  std::string name;  // of its ops
+  CudaKernel* kernel = nullptr;
+  int blocks = 1;
+  std::vector<Source> sources;
+  std::vector<void*> pointers;
+
+  std::unique_ptr<CudaProduct> product;
+  const void* const* inputs = nullptr;
+  void* output = nullptr;
+  void* scratch = nullptr;
+
+  Status launch(Stream& stream) {
+    if (product) return product->launch(stream, inputs, output, scratch);
+    for (std::size_t i = 0; i < sources.size(); ++i) pointers[i] = *sources[i];
+    return kernel->launch(stream, blocks, pointers);
+  }
+};
+
+// One stage of one launch.
+struct CudaProgram::Part {
+  const Launch* launch = nullptr;
+  const graph::Instruction* instruction = nullptr;
+  const std::variant<cuda::Function, cuda::Product>* stage = nullptr;
+
+  const cuda::Function* function() const {
+    return std::get_if<cuda::Function>(stage);
+  }
+};
+
+GroupItem CudaProgram::item_of(const Part& part, const Program& program) {
+  GroupItem item;
+  item.function = part.function();
+  const graph::Instruction& step = *part.instruction;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    // What is fed is never written here.
+    const bool fed = program.lowered().buffer(step.inputs[i]).kind ==
+                     graph::BufferKind::input;
+    item.reads.push_back(
+        {fed ? nullptr : static_cast<const std::byte*>(part.launch->inputs[i]),
+         step.input_types[i].bytes()});
+  }
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    item.writes.push_back(
+        {static_cast<const std::byte*>(part.launch->outputs[i]),
+         step.output_types[i].bytes()});
+  }
+  item.writes.push_back({static_cast<const std::byte*>(part.launch->scratch),
+                         step.kernel.scratch_bytes});
+  item.pointers =
+      static_cast<int>(step.inputs.size() + step.outputs.size()) + 1;
+  return item;
+}
+
+// Numbers the pointers of a kernel; equal ones are one.
+class CudaProgram::Pointers {
+ public:
+  int number(Source source) {
+    const auto found =
+        std::find_if(sources_.begin(), sources_.end(), [&](Source known) {
+          return known == source || (*known != nullptr && *known == *source);
+        });
+    if (found != sources_.end()) {
+      return static_cast<int>(found - sources_.begin());
+    }
+    sources_.push_back(source);
+    return static_cast<int>(sources_.size()) - 1;
+  }
+  std::vector<Source> take() { return std::move(sources_); }
+
+ private:
+  std::vector<Source> sources_;
+};
+
+ops::CudaCall CudaProgram::call_of(const Part& part, const Grouped& place,
+                                   Pointers& pointers) {
+  const graph::Instruction& step = *part.instruction;
+  ops::CudaCall call;
+  call.function = part.function();
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    call.inputs.push_back(
+        pointers.number(const_cast<void**>(part.launch->inputs + i)));
+  }
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    call.outputs.push_back(pointers.number(part.launch->outputs + i));
+  }
+  if (part.launch->scratch != nullptr) {
+    call.scratch = pointers.number(&part.launch->scratch);
+  }
+  call.phase = place.phase;
+  call.first_block = place.first_block;
+  call.blocks = place.blocks;
+  return call;
+}
+
+CudaProgram::~CudaProgram() = default;
+
+Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
+                                                 std::span<const Part> parts,
+                                                 CudaDevice& device) {
+  Step step;
+  Pointers pointers;
+  std::vector<ops::CudaCall> calls;
+  for (const Grouped& member : group.members) {
+    const Part& part = parts[static_cast<std::size_t>(member.item)];
+    if (!step.name.empty()) step.name += " + ";
+    step.name += part.instruction->name;
+    if (const auto* product = std::get_if<cuda::Product>(part.stage)) {
+      auto prepared = device.prepare(*product);
+      if (!prepared) return named(step.name, std::move(prepared).error());
+      step.product = *std::move(prepared);
+      step.inputs = part.launch->inputs;
+      step.output = part.launch->outputs[0];
+      step.scratch = part.launch->scratch;
+      return step;
+    }
+    calls.push_back(call_of(part, member, pointers));
+  }
+  step.sources = pointers.take();
+  step.pointers.resize(step.sources.size());
+  step.blocks = group.blocks;
+  auto kernel = device.load(
+      ops::cuda_kernel_source(calls, static_cast<int>(step.sources.size())));
+  if (!kernel) return named(step.name, std::move(kernel).error());
+  step.kernel = *kernel;
+  return step;
+}
+
+Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
+    const Program& program, const ops::CudaCatalog& catalog,
+    CudaDevice& device) {
+  std::unique_ptr<CudaProgram> made(new CudaProgram);
+  std::deque<cuda::OpCode> codes;  // parts point into them
+  std::vector<Part> parts;
+  std::vector<GroupItem> items;
+  for (const Launch& launch : program.launches()) {
+    const graph::Instruction& step =
+        program.lowered()
+            .instructions[static_cast<std::size_t>(launch.instruction)];
+    auto code = catalog.code(
+        {step.op, step.input_types, step.output_types, &step.attrs});
+    if (!code) return named(step.name, std::move(code).error());
+    codes.push_back(*std::move(code));
+    for (const auto& stage : codes.back().stages) {
+      parts.push_back({&launch, &step, &stage});
+      items.push_back(item_of(parts.back(), program));
+    }
+  }
+  for (const Group& group : group_launches(items)) {
+    auto step = make_step(group, parts, device);
+    if (step) {
+      made->steps_.push_back(*std::move(step));
+      continue;
+    }
+    // Together they may need more registers than a thread has.
+    if (step.error().code != ErrorCode::unsupported ||
+        group.members.size() == 1) {
+      return std::move(step).error();
+    }
+    std::vector<Grouped> apart = group.members;
+    std::stable_sort(
+        apart.begin(), apart.end(),
+        [](const Grouped& x, const Grouped& y) { return x.phase < y.phase; });
+    for (const Grouped& member : apart) {
+      const auto* function =
+          parts[static_cast<std::size_t>(member.item)].function();
+      const int blocks = static_cast<int>(function->blocks);
+      PLIMSOLL_ASSIGN(
+          Step alone,
+          make_step({{{member.item, 0, 0, blocks}}, blocks}, parts, device));
+      made->steps_.push_back(std::move(alone));
+    }
+  }
+  return made;
+}
+
+std::size_t CudaProgram::launches() const { return steps_.size(); }
+
+Status CudaProgram::enqueue_launch(std::size_t number, Stream& stream) {
+  Step& step = steps_[number];
+  auto launched = step.launch(stream);
+  if (!launched) return named(step.name, std::move(launched).error());
+  return {};
+}
+
+Status CudaProgram::enqueue(Stream& stream) {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    PLIMSOLL_RETURN_IF_ERROR(enqueue_launch(i, stream));
+  }
+  return {};
+}
+
+Status CudaProgram::enqueue_checked(Stream& stream) {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    PLIMSOLL_RETURN_IF_ERROR(enqueue_launch(i, stream));
+    auto done = stream.synchronize();
+    if (!done) return named(steps_[i].name, std::move(done).error());
+  }
+  return {};
+}
+
+std::string CudaProgram::describe(std::size_t number) const {
+  const Step& step = steps_[number];
+  return step.product
+             ? fmt::format("{}: {}", step.name, step.product->algorithm())
+             : fmt::format("{}: {} block{}", step.name, step.blocks,
+                           step.blocks == 1 ? "" : "s");
+}
+
+}  // namespace plimsoll::runtime

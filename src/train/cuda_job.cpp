@@ -1,0 +1,225 @@
+#include "train/cuda_job.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace plimsoll::train {
+
+Result<std::unique_ptr<CudaJob>> CudaJob::open(
+    const PlannedJob& planned, const JobData& data, Machine& machine,
+    JobMemory& memory,
+    std::span<const std::unique_ptr<runtime::Program>> programs) {
+  std::unique_ptr<CudaJob> job(
+      new CudaJob(planned, data, *machine.device(), memory));
+  PLIMSOLL_RETURN_IF_ERROR(job->make_streams());
+  PLIMSOLL_RETURN_IF_ERROR(job->prepare(machine, programs));
+  PLIMSOLL_RETURN_IF_ERROR(job->warm_driver());
+  return job;
+}
+
+CudaJob::~CudaJob() { static_cast<void>(finish()); }
+
+Status CudaJob::make_streams() {
+  for (auto* stream : {&compute_, &upload_, &download_}) {
+    PLIMSOLL_ASSIGN(*stream, device_.make_stream());
+  }
+  slots_.resize(static_cast<std::size_t>(planned_.needs.device->input_slots));
+  for (Slot& slot : slots_) {
+    PLIMSOLL_ASSIGN(slot.copied, device_.make_event());
+    PLIMSOLL_ASSIGN(slot.done, device_.make_event());
+  }
+  PLIMSOLL_ASSIGN(to_sample_, device_.make_event());
+  for (auto& event : arrived_) {
+    PLIMSOLL_ASSIGN(event, device_.make_event());
+  }
+  return {};
+}
+
+// The driver's rings of commands are memory of this process, touched as they
+// are first used: after some 12,000 steps, seen. That is done here, with steps
+// that do nothing, so that memory stands still later.
+Status CudaJob::warm_driver() {
+  constexpr int kSteps = 16384;
+  constexpr int kLaunches = 8;
+  PLIMSOLL_ASSIGN(
+      CudaKernel* const nothing,
+      device_.load("extern \"C\" __global__ void run(void* p0) {}\n"));
+  void* pointer = memory_.programs();
+  PLIMSOLL_ASSIGN(const auto recording,
+                  device_.record(*compute_, [&]() -> Status {
+                    for (int i = 0; i < kLaunches; ++i) {
+                      PLIMSOLL_RETURN_IF_ERROR(
+                          nothing->launch(*compute_, 1, {&pointer, 1}));
+                    }
+                    return {};
+                  }));
+  for (int i = 0; i < kSteps; ++i) {
+    const std::size_t number = static_cast<std::size_t>(i) % slots_.size();
+    const Slot& slot = slots_[number];
+    PLIMSOLL_RETURN_IF_ERROR(upload_->wait(*slot.done));
+    PLIMSOLL_RETURN_IF_ERROR(upload_->copy(
+        input_slot(number), memory_.staging(),
+        std::min<std::int64_t>(planned_.needs.device->input_slot_bytes, 4096),
+        CopyDirection::to_device));
+    PLIMSOLL_RETURN_IF_ERROR(upload_->record(*slot.copied));
+    PLIMSOLL_RETURN_IF_ERROR(compute_->wait(*slot.copied));
+    PLIMSOLL_RETURN_IF_ERROR(recording->launch(*compute_));
+    PLIMSOLL_RETURN_IF_ERROR(compute_->record(*slot.done));
+    if (number == 0) PLIMSOLL_RETURN_IF_ERROR(slot.copied->synchronize());
+  }
+  return finish();
+}
+
+std::byte* CudaJob::input_slot(std::size_t slot) const {
+  return memory_.programs() + planned_.plan.arena.staging_offset +
+         static_cast<std::int64_t>(slot) *
+             planned_.needs.device->input_slot_bytes;
+}
+
+Stage CudaJob::stage_of(int program) const {
+  std::size_t stage = 0;
+  while (planned_.stages[stage].full != program &&
+         planned_.stages[stage].tail != program) {
+    ++stage;
+  }
+  return static_cast<Stage>(stage);
+}
+
+// Fields lie in a slot of the device as they do in the feeder's.
+void CudaJob::bind(runtime::Program& program, Stage stage,
+                   std::size_t slot) const {
+  const JobInput& input = data_.input(stage);
+  const auto& offsets = planned_.feed(stage).layout.field_offsets;
+  int number = 0;
+  for (const int field : {input.features, input.labels}) {
+    program.bind_input(
+        number++, input_slot(slot) + offsets[static_cast<std::size_t>(field)]);
+  }
+}
+
+Status CudaJob::prepare(
+    Machine& machine,
+    std::span<const std::unique_ptr<runtime::Program>> programs) {
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    runtime::Program& placed = *programs[i];
+    const auto number = static_cast<int>(i);
+    bind(placed, stage_of(number), 0);
+    PLIMSOLL_ASSIGN(auto made, runtime::CudaProgram::prepare(
+                                   placed, machine.cuda_catalog(), device_));
+    programs_.push_back(std::move(made));
+    placed.record_ranges();
+    // One by one first: what is wrong then has a name.
+    PLIMSOLL_RETURN_IF_ERROR(programs_[i]->enqueue_checked(*compute_));
+    PLIMSOLL_RETURN_IF_ERROR(record(number, placed));
+  }
+  return finish();
+}
+
+Status CudaJob::record(int program, runtime::Program& placed) {
+  recordings_.emplace_back();
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    bind(placed, stage_of(program), slot);
+    runtime::CudaProgram& launches = *programs_.back();
+    PLIMSOLL_ASSIGN(auto recording, device_.record(*compute_, [&] {
+      return launches.enqueue(*compute_);
+    }));
+    PLIMSOLL_RETURN_IF_ERROR(recording->launch(*compute_));
+    recordings_.back().push_back(std::move(recording));
+  }
+  return {};
+}
+
+Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
+                     data::BatchFeeder& feeder) {
+  const auto number = static_cast<std::size_t>(steps_ % slots_.size());
+  Slot& slot = slots_[number];
+  if (steps_ - released_ == slots_.size()) {
+    PLIMSOLL_RETURN_IF_ERROR(release_oldest());
+  }
+  if (slot.used) PLIMSOLL_RETURN_IF_ERROR(upload_->wait(*slot.done));
+  // The slot as a whole: two copies of a batch cost twice the start of one.
+  const std::byte* from =
+      memory_.staging() + batch.slot * feed.layout.slot_bytes;
+  PLIMSOLL_RETURN_IF_ERROR(upload_->copy(input_slot(number), from,
+                                         feed.layout.slot_bytes,
+                                         CopyDirection::to_device));
+  PLIMSOLL_RETURN_IF_ERROR(upload_->record(*slot.copied));
+  PLIMSOLL_RETURN_IF_ERROR(compute_->wait(*slot.copied));
+  PLIMSOLL_RETURN_IF_ERROR(
+      recordings_[static_cast<std::size_t>(program)][number]->launch(
+          *compute_));
+  PLIMSOLL_RETURN_IF_ERROR(compute_->record(*slot.done));
+  slot.used = true;
+  slot.feeder = &feeder;
+  slot.feeder_slot = batch.slot;
+  ++steps_;
+  // Readers must never wait for a slot that only the next step would release.
+  const int most =
+      std::max(0, feed.layout.slots - std::max(1, feed.layout.readers));
+  while (released_ < steps_) {
+    const auto oldest = static_cast<std::size_t>(released_ % slots_.size());
+    if (steps_ - released_ <= static_cast<std::uint64_t>(most) &&
+        !slots_[oldest].copied->done()) {
+      break;
+    }
+    PLIMSOLL_RETURN_IF_ERROR(release_oldest());
+  }
+  return {};
+}
+
+Status CudaJob::release_oldest() {
+  Slot& slot = slots_[static_cast<std::size_t>(released_ % slots_.size())];
+  ++released_;
+  Status copied = slot.copied->synchronize();
+  slot.feeder->release(slot.feeder_slot);
+  return copied;
+}
+
+Status CudaJob::finish() {
+  Status status;
+  while (released_ < steps_) {
+    Status released = release_oldest();
+    if (status) status = std::move(released);
+  }
+  for (auto* stream : {&upload_, &compute_, &download_}) {
+    if (!*stream) continue;
+    Status done = (*stream)->synchronize();
+    if (status) status = std::move(done);
+  }
+  return status;
+}
+
+Status CudaJob::sample(std::span<const std::int64_t> offsets) {
+  // All under way: the newest of them will do.
+  if (asked_ - landed_ == kSamples) sampled();
+  if (asked_ - landed_ == kSamples) return {};
+  sample_size_ = offsets.size();
+  newest_.resize(sample_size_);
+  auto* to = reinterpret_cast<double*>(memory_.values()) +
+             static_cast<std::size_t>(asked_ % kSamples) * sample_size_;
+  PLIMSOLL_RETURN_IF_ERROR(compute_->record(*to_sample_));
+  PLIMSOLL_RETURN_IF_ERROR(download_->wait(*to_sample_));
+  for (const std::int64_t offset : offsets) {
+    PLIMSOLL_RETURN_IF_ERROR(download_->copy(to++, memory_.programs() + offset,
+                                             sizeof(double),
+                                             CopyDirection::to_host));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(download_->record(
+      *arrived_[static_cast<std::size_t>(asked_ % kSamples)]));
+  ++asked_;
+  return {};
+}
+
+std::span<const double> CudaJob::sampled() {
+  for (; landed_ < asked_; ++landed_) {
+    const auto number = static_cast<std::size_t>(landed_ % kSamples);
+    if (!arrived_[number]->done()) break;
+    std::memcpy(newest_.data(),
+                reinterpret_cast<const double*>(memory_.values()) +
+                    number * sample_size_,
+                sample_size_ * sizeof(double));
+  }
+  return newest_;
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,85 @@
+// A job's steps on a CUDA device: batches go up on one stream while another
+// computes; each program is recorded once for every input slot of the device.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/feeder.h"
+#include "ops/cuda_kernels.h"
+#include "runtime/cuda_program.h"
+#include "train/job_memory.h"
+#include "train/planned_job.h"
+
+namespace plimsoll::train {
+
+class CudaJob {
+ public:
+  // Loads every kernel of every program and launches each once. `programs`
+  // are placed in `memory`; all of these must outlive the job.
+  static Result<std::unique_ptr<CudaJob>> open(
+      const PlannedJob& planned, const JobData& data, Machine& machine,
+      JobMemory& memory,
+      std::span<const std::unique_ptr<runtime::Program>> programs);
+  ~CudaJob();
+
+  // Enqueues the copy of the batch and the program's launches. The feeder gets
+  // its slot back once the copy is done, now or in a later call.
+  Status step(int program, const Feed& feed, const data::Batch& batch,
+              data::BatchFeeder& feeder);
+  // Waits for all that was enqueued; its errors come out here.
+  Status finish();
+
+  // Asks for the states at these offsets, 8 bytes each, without waiting.
+  Status sample(std::span<const std::int64_t> offsets);
+  // The newest values that have arrived, in the order they were asked for.
+  std::span<const double> sampled();
+
+ private:
+  struct Slot {
+    std::unique_ptr<Event> copied;        // up, from the feeder's slot
+    std::unique_ptr<Event> done;          // with the step that reads it
+    data::BatchFeeder* feeder = nullptr;  // whose slot is being copied
+    int feeder_slot = -1;
+    bool used = false;
+  };
+
+  CudaJob(const PlannedJob& planned, const JobData& data, CudaDevice& device,
+          JobMemory& memory)
+      : planned_(planned), data_(data), device_(device), memory_(memory) {}
+
+  Status make_streams();
+  Status warm_driver();
+  Status prepare(Machine& machine,
+                 std::span<const std::unique_ptr<runtime::Program>> programs);
+  Status record(int program, runtime::Program& placed);
+  void bind(runtime::Program& program, Stage stage, std::size_t slot) const;
+  std::byte* input_slot(std::size_t slot) const;
+  Stage stage_of(int program) const;
+  Status release_oldest();
+
+  static constexpr int kSamples = 4;
+
+  const PlannedJob& planned_;
+  const JobData& data_;
+  CudaDevice& device_;
+  JobMemory& memory_;
+  std::unique_ptr<Stream> compute_, upload_, download_;
+  std::vector<Slot> slots_;
+  std::vector<std::unique_ptr<runtime::CudaProgram>> programs_;
+  // By program, then by slot.
+  std::vector<std::vector<std::unique_ptr<CudaRecording>>> recordings_;
+  std::uint64_t steps_ = 0;     // each on the slot after the last one's
+  std::uint64_t released_ = 0;  // of these: the feeder has its slot back
+
+  std::unique_ptr<Event> to_sample_;
+  std::array<std::unique_ptr<Event>, kSamples> arrived_;
+  std::uint64_t asked_ = 0;   // samples
+  std::uint64_t landed_ = 0;  // of these
+  std::size_t sample_size_ = 0;
+  std::vector<double> newest_;
+};
+
+}  // namespace plimsoll::train

@@ -1,0 +1,42 @@
+// What the driver shows for this process on a GPU: context, code, libraries
+// and arenas together.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "device/nvml/nvml.h"
+
+namespace plimsoll::train {
+
+class DeviceMeter {
+ public:
+  // Before the process has a context there: what others hold is told apart.
+  static Result<DeviceMeter> open(int ordinal);
+
+  // Now; also kept as the peak where it is larger. Takes no memory.
+  std::int64_t read();
+  std::int64_t peak_bytes() const { return peak_bytes_; }
+  // "nvml process", or "nvml used minus before" where the driver does not tell
+  // processes apart: then it holds on an idle GPU.
+  const char* method() const;
+
+ private:
+  DeviceMeter(Nvml nvml, int ordinal, pid_t process, std::int64_t before)
+      : nvml_(std::move(nvml)),
+        ordinal_(ordinal),
+        process_(process),
+        before_bytes_(before) {}
+
+  Nvml nvml_;
+  int ordinal_;
+  pid_t process_;
+  std::int64_t before_bytes_;
+  std::int64_t peak_bytes_ = 0;
+  bool by_process_ = false;
+};
+
+}  // namespace plimsoll::train

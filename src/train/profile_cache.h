@@ -1,0 +1,21 @@
+// Measured profiles, kept in the user's cache.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "device/device_profile.h"
+
+namespace plimsoll::train {
+
+// Changes whenever the program does.
+std::string program_identity(const std::string& program);
+
+// The profile kept under `kind` and `key`, or what `measure` says, which is
+// then kept. Two processes may measure at once: the first to finish is
+// believed, so that all plans of a machine have the same floor.
+Result<DeviceProfile> cached_profile(
+    const std::string& kind, const std::string& key,
+    const std::function<Result<DeviceProfile>()>& measure);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,257 @@
+"""The promises on a GPU: both memories forecast, held and given back."""
+import json
+import os
+import subprocess
+import threading
+import time
+import unittest
+
+from harness import (EXAMPLES, GIB, MIB, PROGRAM, JobTest, clean_environment,
+                     dense, main, random_source, small_job, stages)
+
+DEVICE = ("--device", "cuda:0")
+MLP1000 = os.path.join(EXAMPLES, "jobs/mlp1000.toml")
+LINEAR100 = os.path.join(EXAMPLES, "jobs/linear100.toml")
+
+
+def gpus():
+    listed = subprocess.run([PROGRAM, "devices", "--json"], check=False,
+                            capture_output=True, text=True,
+                            env=clean_environment())
+    return json.loads(listed.stdout)["cuda"]
+
+
+CUDA = gpus()
+needs_gpu = unittest.skipUnless(
+    CUDA["built"] and CUDA["devices"],
+    f"needs a GPU: {CUDA['missing'] or 'this build has no CUDA module'}")
+
+
+def network(features, layers, batch, examples=None, **train):
+    job = small_job(examples or 4 * batch, features)
+    job["model"]["layers"] = layers
+    job["train"] |= {"batch": batch, **train}
+    return job
+
+
+def wide(units, batch, **train):
+    return network(units, [dense(units, "relu"), dense(units, "relu"),
+                           dense(1, "sigmoid")], batch, **train)
+
+
+def tensors_of(checkpoint):
+    """Without the header, which has the run's history."""
+    return checkpoint[8 + int.from_bytes(checkpoint[:8], "little"):]
+
+
+class DriverWatch:
+    """The most that the driver shows for a process, from outside."""
+
+    def __init__(self):
+        self.peak = 0
+        self.seen = set()
+        self.done = False
+        self.thread = threading.Thread(target=self.watch)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done = True
+        self.thread.join()
+
+    def watch(self):
+        query = ["nvidia-smi", "--query-compute-apps=pid,used_memory",
+                 "--format=csv,noheader,nounits"]
+        while not self.done:
+            shown = subprocess.run(query, capture_output=True, text=True,
+                                   check=False).stdout
+            for line in shown.splitlines():
+                pid, used = (part.strip() for part in line.split(","))
+                if used.isdigit():
+                    self.seen.add(int(pid))
+                    self.peak = max(self.peak, int(used) * MIB)
+            time.sleep(0.02)
+
+
+@needs_gpu
+class Gpu(JobTest):
+    def check_forecast(self, trained, host_budget, device_budget):
+        forecast = trained.summary["forecast"]
+        measured = trained.summary["measured"]
+        print({name: (forecast[name] // MIB, measured[found] // MIB)
+               for name, found in (("host_peak", "host_rss_peak"),
+                                   ("device_peak", "device_peak"))})
+        for pool in ("host_ledger_peak", "device_ledger_peak",
+                     "arena_height"):
+            self.assertEqual(forecast[pool], measured[pool], pool)
+        self.assertLessEqual(measured["host_rss_peak"], forecast["host_peak"])
+        self.assertLessEqual(forecast["host_peak"],
+                             1.05 * measured["host_rss_peak"] + 32 * MIB)
+        self.assertLessEqual(measured["device_peak"], forecast["device_peak"])
+        self.assertLessEqual(forecast["device_peak"],
+                             1.05 * measured["device_peak"] + 64 * MIB)
+        self.assertLessEqual(measured["host_rss_peak"], host_budget)
+        self.assertLessEqual(measured["device_peak"], device_budget)
+        self.assertIn("nvml", measured["device_method"])
+        self.assertEqual(measured["allocations_after_first_step"], 0)
+
+    def forecast_of(self, *arguments, host=8 * GIB, device=2 * GIB):
+        trained = self.train(*arguments, *DEVICE, "--host-memory", f"{host}B",
+                             "--device-memory", f"{device}B")
+        self.check_forecast(trained, host, device)
+        self.assertLessEqual(trained.watched["peak_bytes"], host)
+        return trained
+
+    def test_forecast_of_mlp1000(self):
+        self.forecast_of(MLP1000, "--set", "data.source.examples=100000")
+
+    def test_forecast_of_linear100(self):
+        self.forecast_of(LINEAR100, "--set", "data.source.examples=100000")
+
+    def test_forecast_of_wide_networks(self):
+        for units in (1024, 4096):
+            self.forecast_of(self.write_job(wide(units, 256)))
+
+    def test_forecast_in_f64(self):
+        self.forecast_of(self.write_job(wide(512, 64)), "--precision", "f64")
+
+    def test_forecast_of_a_billion_parameters(self):
+        job = network(16384, [dense(16384, "relu")] * 3
+                      + [dense(12000, "relu"), dense(1, "sigmoid")], 64,
+                      optimizer={"type": "sgd", "learning_rate": 0.001})
+        self.forecast_of(self.write_job(job), device=16 * GIB)
+
+    def test_the_line_holds_seen_from_outside(self):
+        path = self.write_job(wide(2048, 512, examples=512 * 200))
+        code, plan = self.plan(path, *DEVICE, "--host-memory", "4GiB")
+        self.assertEqual(code, 0)
+        budget = -(-plan["device"]["peak"] // MIB)
+        with DriverWatch() as driver:
+            self.train(path, *DEVICE, "--host-memory", "4GiB",
+                       "--device-memory", f"{budget}MiB")
+        self.assertTrue(driver.seen, "nvidia-smi showed no process")
+        self.assertLessEqual(driver.peak, budget * MIB)
+        smaller = f"{plan['device']['peak'] // MIB - 1}MiB"
+        self.train(path, *DEVICE, "--host-memory", "4GiB", "--device-memory",
+                   smaller, code=3, watched=False)
+
+    def test_a_small_budget_is_refused_without_a_context(self):
+        self.plan(MLP1000, *DEVICE, "--host-memory", "4GiB")  # calibrated
+        with DriverWatch() as driver:
+            self.train(MLP1000, *DEVICE, "--host-memory", "4GiB",
+                       "--device-memory", "100MiB", code=3, watched=False)
+            time.sleep(0.1)
+        self.assertFalse(driver.seen)
+
+    def test_the_same_seed_gives_the_same_losses(self):
+        path = self.write_job(wide(300, 48, examples=1000, epochs=2))
+        first, second = (
+            self.train(path, *DEVICE, "--host-memory", "4GiB", watched=False)
+            .summary["loss_by_epoch"] for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertEqual(*(tensors_of(self.checkpoint(run))
+                           for run in (1, 2)))
+        cpu = self.train(path, "--host-memory", "4GiB", watched=False)
+        for here, there in zip(first, cpu.summary["loss_by_epoch"]):
+            self.assertAlmostEqual(here, there, delta=1e-4 * abs(there))
+
+    def test_resumes_with_the_same_bits(self):
+        path = self.write_job(wide(64, 16, examples=640))
+        whole = self.train(path, *DEVICE, "--host-memory", "4GiB", "--epochs",
+                           4, watched=False)
+        folder = self.path("parts")
+        for epochs, more in ((2, ()), (4, ("--resume",))):
+            ran = self.plimsoll("train", path, *DEVICE, "--host-memory",
+                                "4GiB", "--epochs", epochs, "--run-dir",
+                                folder, "--quiet", *more)
+            self.assertEqual(ran.code, 0, ran.err)
+        with open(os.path.join(folder, "summary.json"),
+                  encoding="utf-8") as file:
+            parts = json.load(file)
+        self.assertEqual(parts["loss_by_epoch"][-1],
+                         whole.summary["loss_by_epoch"][-1])
+
+    def test_memory_is_flat_over_fifty_epochs(self):
+        job = wide(128, 32, examples=2000, epochs=50)
+        job["data"]["validation"] = random_source(300, [128])
+        trained = self.forecast_of(self.write_job(job))
+        anonymous = trained.summary["measured"]["rss_by_epoch"]
+        self.assertEqual(len(anonymous), 50)
+        self.assertEqual(max(anonymous[2:]) - anonymous[1], 0, anonymous)
+
+    def test_the_plan_of_a_profile_bounds_the_devices_own(self):
+        if "H200" not in CUDA["devices"][0]["model"]:
+            self.skipTest("the profile is of another GPU")
+        for path in (MLP1000, LINEAR100, self.write_job(wide(2048, 256))):
+            peaks = []
+            for where in (DEVICE, ("--device-profile", "h200")):
+                _, plan = self.plan(path, *where, "--host-memory", "8GiB")
+                peaks.append(plan["device"]["peak"])
+            self.assertLessEqual(peaks[0], peaks[1])
+            self.assertLessEqual(peaks[1], 1.05 * peaks[0])
+
+
+@needs_gpu
+class FirstToExhaust(JobTest):
+    """The named memory is the one that does not last."""
+
+    # Ten jobs with budgets under which one memory is the tighter.
+    JOBS = [
+        ("device", wide(256, 64), "4GiB", "380MiB"),
+        ("device", wide(1024, 64), "4GiB", "500MiB"),
+        ("device", network(64, [dense(4096, "relu"), dense(1, "sigmoid")], 8),
+         "4GiB", "400MiB"),
+        ("device", network(512, [dense(512, "gelu")] * 6
+                           + [dense(1, "sigmoid")], 8), "4GiB", "450MiB"),
+        ("device", network(100, [dense(2000, "relu"), dense(10, "softmax")], 8,
+                           loss="categorical_crossentropy"), "4GiB",
+         "420MiB"),
+        ("host", network(4096, [dense(8, "relu"), dense(1, "sigmoid")], 8),
+         "480MiB", "4GiB"),
+        ("host", network(1000, [dense(16, "relu"), dense(1, "sigmoid")], 8),
+         "460MiB", "4GiB"),
+        ("host", network(2000, [dense(1, "sigmoid")], 8), "440MiB", "2GiB"),
+        ("host", network(8000, [dense(64, "tanh"), dense(1, "sigmoid")], 4),
+         "520MiB", "4GiB"),
+        ("host", network(500, [dense(4, "relu"), dense(1, "sigmoid")], 8),
+         "450MiB", "4GiB"),
+    ]
+
+    def job_at(self, job, batch):
+        job = json.loads(json.dumps(job))
+        # Enough for a full batch of any size that is tried.
+        job["data"]["source"]["examples"] = 2 * 65536
+        if job["train"]["loss"] == "categorical_crossentropy":
+            job["data"]["source"]["labels"] = {"type": "uniform",
+                                               "shape": [10]}
+        job["data"]["pipeline"] = stages("batch", "prefetch", batches=1)
+        job["train"]["batch"] = batch
+        return self.write_job(job)
+
+    def check(self, kind):
+        for wanted, job, host, device in self.JOBS:
+            if wanted != kind:
+                continue
+            budgets = (*DEVICE, "--host-memory", host, "--device-memory",
+                       device)
+            _, plan = self.plan(self.job_at(job, 8), *budgets)
+            self.assertEqual(plan["first_to_exhaust"], kind, plan["refusal"])
+            last = plan["exhausts_at"][kind] - 1
+            print(kind, "lasts to batch", last)
+            self.train(self.job_at(job, last), *budgets, watched=False)
+            code, refused = self.plan(self.job_at(job, last + 1), *budgets)
+            self.assertEqual(code, 3)
+            self.assertEqual(refused["first_to_exhaust"], kind)
+            self.assertIn(f"{kind}", refused["refusal"])
+
+    def test_five_jobs_end_at_the_devices_memory(self):
+        self.check("device")
+
+    def test_five_jobs_end_at_the_hosts_memory(self):
+        self.check("host")
+
+
+if __name__ == "__main__":
+    main()
