@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <memory>
 
 #include "device/cuda/cuda_stream.h"
@@ -124,9 +123,8 @@ class LtProduct final : public CudaProduct {
     get(CUBLASLT_ALGO_CONFIG_ID, id);
     get(CUBLASLT_ALGO_CONFIG_TILE_ID, tile);
     get(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, splits);
-    return fmt::format(
-        "algorithm {} tile {} splits {} workspace {} waves {:.2f}", id, tile,
-        splits, workspace_bytes_, waves_);
+    return fmt::format("algorithm {} tile {} splits {} workspace {}", id, tile,
+                       splits, workspace_bytes_);
   }
 
  private:
@@ -222,7 +220,6 @@ class LtProduct final : public CudaProduct {
   Layout a_, b_, out_;
   cublasLtMatmulAlgo_t algorithm_{};
   std::size_t workspace_bytes_ = 0;
-  float waves_ = 0;
 };
 
 }  // namespace

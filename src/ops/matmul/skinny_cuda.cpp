@@ -8,10 +8,16 @@ namespace plimsoll::ops {
 namespace {
 
 constexpr std::int64_t kTile = 8;
+// Few results: two rounds of a large device.
 constexpr std::int64_t kLeastInner = 256;
-// Two rounds of a large device.
 constexpr std::int64_t kMostTiles = 264;
 constexpr double kMostProducts = 1 << 25;
+// So few of the library's tiles that most of the device is idle: it does not
+// split the inner dimension then (635 us for 1000 x 128 of 4096, seen).
+constexpr std::int64_t kLibraryTile = 128;
+constexpr std::int64_t kMostLibraryTiles = 16;
+constexpr std::int64_t kLongInner = 1024;
+constexpr double kMostLongProducts = 1 << 30;
 
 std::int64_t tiles(std::int64_t extent) { return (extent + kTile - 1) / kTile; }
 
@@ -114,9 +120,15 @@ std::string load_text(std::string_view name, std::string_view input,
 }  // namespace
 
 bool suits_skinny(const ProductShape& shape, DType operands) {
-  return operands == DType::f32 && shape.batch == 1 && shape.k >= kLeastInner &&
-         tiles(shape.m) * tiles(shape.n) <= kMostTiles &&
-         shape.flops() / 2 <= kMostProducts;
+  if (operands != DType::f32 || shape.batch != 1) return false;
+  const double products = shape.flops() / 2;
+  const auto wide = [](std::int64_t extent) {
+    return (extent + kLibraryTile - 1) / kLibraryTile;
+  };
+  return (shape.k >= kLeastInner && products <= kMostProducts &&
+          tiles(shape.m) * tiles(shape.n) <= kMostTiles) ||
+         (shape.k >= kLongInner && products <= kMostLongProducts &&
+          wide(shape.m) * wide(shape.n) <= kMostLibraryTiles);
 }
 
 cuda::OpCode skinny_product(const graph::KernelQuery& query,

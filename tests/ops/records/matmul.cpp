@@ -109,6 +109,7 @@ std::vector<OpRecord> matmul_records() {
       product("matmul_large", 260, 140, 500, false, true), 500, true, true));
   records.push_back(with_epilogue(
       product("matmul_skinny", 70, 530, 140, false, true), 140, true, true));
+  records.push_back(product("matmul_long", 180, 1100, 130, true, false));
   for (const bool relu : {false, true}) {
     records.push_back(with_gradient(with_epilogue(
         product("matmul_gradient", 4, 3, 5, false, false), 5, true, relu)));
