@@ -58,12 +58,14 @@ struct TrainSpec {
   std::string loss;
   std::vector<std::string> metrics;
   DType precision = DType::f32;
+  bool tf32 = false;  // products of f32 may round their operands, on CUDA
   std::int64_t seed = 1;
 };
 
 struct MemorySpec {
   std::optional<std::string> host;
   std::optional<std::string> device;
+  bool pinned = true;  // staging that a device copies from
 };
 
 struct JobSpec {

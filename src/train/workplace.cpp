@@ -82,11 +82,18 @@ Result<Workplace> open_workplace(const JobSpec& job,
   // What the line leaves beside the process itself; the allowance covers a
   // small graph at the tightest budget.
   const std::int64_t room = place.budget.bytes - profile.runtime_floor_bytes;
+  if (!target && job.train.tf32) {
+    return Error{ErrorCode::bad_input,
+                 "train.tf32: the CPU has no such products; train with "
+                 "--device cuda:0, or leave it out"};
+  }
   if (target) {
     PLIMSOLL_RETURN_IF_ERROR(
         set_device_budget(job, options, target->memory, place));
     place.machine = std::make_unique<Machine>(
-        std::move(profile), std::move(target->profile), ops::CudaSettings{});
+        std::move(profile), std::move(target->profile),
+        ops::CudaSettings{job.train.tf32});
+    place.machine->set_pins_memory(job.memory.pinned);
   } else {
     place.machine = std::make_unique<Machine>(std::move(profile));
   }

@@ -181,6 +181,22 @@ class Gpu(JobTest):
         self.assertEqual(len(anonymous), 50)
         self.assertEqual(max(anonymous[2:]) - anonymous[1], 0, anonymous)
 
+    def test_pinned_memory_can_be_switched_off(self):
+        path = self.write_job(wide(300, 48, examples=1000))
+        losses = [self.train(path, *DEVICE, "--host-memory", "4GiB", "--set",
+                             f"memory.pinned={pinned}", watched=False)
+                  .summary["loss_by_epoch"] for pinned in ("true", "false")]
+        self.assertEqual(*losses)
+
+    def test_tf32_on_request(self):
+        path = self.write_job(wide(2048, 256))
+        exact, rounded = (
+            self.train(path, *DEVICE, "--host-memory", "4GiB", "--set",
+                       f"train.tf32={tf32}", watched=False)
+            .summary["loss_by_epoch"][0] for tf32 in ("false", "true"))
+        self.assertNotEqual(exact, rounded)
+        self.assertAlmostEqual(exact, rounded, delta=1e-2 * abs(exact))
+
     def test_the_plan_of_a_profile_bounds_the_devices_own(self):
         if "H200" not in CUDA["devices"][0]["model"]:
             self.skipTest("the profile is of another GPU")

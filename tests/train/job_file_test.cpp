@@ -86,6 +86,8 @@ TEST(JobFile, ReadsEveryKey) {
   EXPECT_EQ(job->train.metrics, std::vector<std::string>{"accuracy"});
   EXPECT_EQ(job->memory.host, "64MiB");
   EXPECT_FALSE(job->memory.device);
+  EXPECT_TRUE(job->memory.pinned);
+  EXPECT_FALSE(job->train.tf32);
 }
 
 struct BadLine {
@@ -108,7 +110,7 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "`memory`?"},
       {"host = ", "zzz = ",
        "job.toml:34: memory.zzz: unknown key `zzz` in [memory]; it takes "
-       "`host` and `device`"},
+       "`host`, `device` and `pinned`"},
       {"rate = 0.5", "rate = 0.5, units = 3",
        "job.toml:6: model.layers[2].units: unknown key `units` in a dropout "
        "layer; it takes `type`, `name` and `rate`"},

@@ -132,8 +132,9 @@ void read_model(TableReader& table, ModelSpec& model) {
 }
 
 void read_train(TableReader& table, TrainSpec& train) {
-  static constexpr string_view kKeys[] = {
-      "batch", "epochs", "optimizer", "loss", "metrics", "precision", "seed"};
+  static constexpr string_view kKeys[] = {"batch", "epochs",  "optimizer",
+                                          "loss",  "metrics", "precision",
+                                          "tf32",  "seed"};
   table.allow(kKeys);
   table.read("batch", IntegerRange{}, train.batch);
   table.read("epochs", IntegerRange{}, train.epochs);
@@ -148,13 +149,15 @@ void read_train(TableReader& table, TrainSpec& train) {
   std::string precision = "f32";
   table.read_name("precision", precisions(), "precision", precision);
   train.precision = parse_dtype(precision).value_or(DType::f32);
+  table.read("tf32", train.tf32);
 }
 
 void read_memory(TableReader& table, MemorySpec& memory) {
-  static constexpr string_view kKeys[] = {"host", "device"};
+  static constexpr string_view kKeys[] = {"host", "device", "pinned"};
   table.allow(kKeys);
   table.read("host", memory.host);
   table.read("device", memory.device);
+  table.read("pinned", memory.pinned);
   // Only the form is checked: what a percentage is of is not known here.
   constexpr std::int64_t kAnyWhole = std::int64_t{1} << 40;
   const auto check = [&](std::string_view key,
