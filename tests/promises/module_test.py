@@ -20,7 +20,7 @@ class Module(JobTest):
                 self.assertNotIn(name, library)
 
     def test_a_job_on_the_cpu_maps_nothing_of_cuda(self):
-        job = ("train", MLP1000, "--host-memory", "64MiB", "--quiet",
+        job = ("train", MLP1000, "--host-memory", "100%", "--quiet",
                "--run-dir", self.path("run"), "--epochs", "100000")
         with subprocess.Popen([PROGRAM, *job]) as child:
             log = self.path("run/plan.json")
