@@ -9,7 +9,6 @@
 #include <chrono>
 #include <vector>
 
-#include "data/sets/array_set.h"
 #include "step/bench_job.h"
 #include "train/calibration.h"
 #include "train/fit.h"
@@ -22,32 +21,17 @@ using Clock = std::chrono::steady_clock;
 struct Settings {
   std::string name;  // of the job
   int threads = 0;
-  std::int64_t batches = 4;  // prefetched
-  std::int64_t readers = 1;
-  bool shuffle = true;
+  BenchPrefetch prefetch;
   std::int64_t steps = 500;  // of a turn
   double seconds = 5;
   bool json = false;
 };
 
-train::JobSpec spec_of(const BenchJob& bench, const Settings& settings) {
-  train::JobSpec job = spec_of(bench);
-  data::Recipe shuffle;
-  shuffle.name = "shuffle";
-  if (settings.shuffle) job.data.pipeline.push_back(shuffle);
-  data::Recipe prefetch;
-  prefetch.name = "prefetch";
-  prefetch.options["batches"] = settings.batches;
-  prefetch.options["readers"] = settings.readers;
-  job.data.pipeline.push_back(prefetch);
-  return job;
-}
-
 class FeedBench {
  public:
   FeedBench(const BenchJob& fed, const Settings& settings)
       : fed_(fed),
-        job_(spec_of(fed, settings)),
+        job_(spec_of(fed, settings.prefetch)),
         features_(features_of(fed)),
         labels_(labels_of(fed)) {
     machine_ = std::make_unique<train::Machine>(
@@ -55,18 +39,8 @@ class FeedBench {
   }
 
   Status open() {
-    PLIMSOLL_ASSIGN(
-        data_.sources[0],
-        data::ArraySet::create(
-            fed_.examples,
-            {{data::fixed_field("features", DType::f32, {fed_.widths.front()}),
-              features_.data()},
-             {data::fixed_field("labels", DType::f32, {fed_.widths.back()}),
-              labels_.data()}}));
-    PLIMSOLL_ASSIGN(
-        data_.inputs[0],
-        train::pipe(job_, train::Stage::train, machine_->profile().threads,
-                    data::source_over(data_.sources[0])));
+    PLIMSOLL_ASSIGN(data_, data_over(fed_, job_, machine_->profile().threads,
+                                     features_, labels_));
     PLIMSOLL_ASSIGN(planned_, train::plan_programs(job_, data_, *machine_));
     PLIMSOLL_ASSIGN(running_,
                     train::RunningJob::open(job_, planned_, data_, *machine_));
@@ -163,7 +137,7 @@ Status run(const BenchJob& fed, const Settings& settings) {
       "{}: {:.2f} us a step through the pipeline, {:.2f} us over one batch in "
       "memory: {:.1f} % of the speed lost; {} threads, {} readers\n",
       fed.name, through * 1e6, kept * 1e6, lost,
-      bench.machine().threads().size(), settings.readers);
+      bench.machine().threads().size(), settings.prefetch.readers);
   return {};
 }
 
@@ -176,9 +150,10 @@ int main(int argc, char** argv) {
   app.add_option("--job", settings.name,
                  "mlp1000 or linear100; by default both");
   app.add_option("--threads", settings.threads, "0: all usable cores");
-  app.add_option("--batches", settings.batches, "kept ready; 0: no prefetch");
-  app.add_option("--readers", settings.readers);
-  app.add_flag("--shuffle,!--no-shuffle", settings.shuffle);
+  app.add_option("--batches", settings.prefetch.batches,
+                 "kept ready; 0: no prefetch");
+  app.add_option("--readers", settings.prefetch.readers);
+  app.add_flag("--shuffle,!--no-shuffle", settings.prefetch.shuffle);
   app.add_option("--steps", settings.steps, "of a turn");
   app.add_option("--seconds", settings.seconds, "how long to measure each job");
   app.add_flag("--json", settings.json);

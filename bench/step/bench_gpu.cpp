@@ -7,7 +7,6 @@
 #include <chrono>
 #include <functional>
 
-#include "data/sets/array_set.h"
 #include "step/bench_job.h"
 #include "train/calibration.h"
 #include "train/cuda_profile.h"
@@ -19,35 +18,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Settings {
-  std::int64_t batches = 8;  // prefetched
-  std::int64_t readers = 2;
+  BenchPrefetch prefetch{.batches = 8, .readers = 2};
   std::int64_t steps = 2000;  // of a turn
   std::int64_t batch = 32;
   int threads = 0;
 };
-
-train::JobSpec spec_of(const BenchJob& bench, const Settings& settings) {
-  train::JobSpec job = spec_of(bench);
-  job.train.batch = settings.batch;
-  data::Recipe shuffle;
-  shuffle.name = "shuffle";
-  job.data.pipeline.push_back(shuffle);
-  data::Recipe prefetch;
-  prefetch.name = "prefetch";
-  prefetch.options["batches"] = settings.batches;
-  prefetch.options["readers"] = settings.readers;
-  job.data.pipeline.push_back(prefetch);
-  return job;
-}
 
 class GpuBench {
  public:
   GpuBench(const BenchJob& bench, const Settings& settings)
       : settings_(settings),
         bench_(bench),
-        job_(spec_of(bench, settings)),
+        job_(spec_of(bench, settings.prefetch)),
         features_(features_of(bench)),
-        labels_(labels_of(bench)) {}
+        labels_(labels_of(bench)) {
+    job_.train.batch = settings.batch;
+  }
 
   Status run() {
     PLIMSOLL_RETURN_IF_ERROR(open());
@@ -68,19 +54,8 @@ class GpuBench {
     machine_ = std::make_unique<train::Machine>(std::move(cpu), std::move(gpu),
                                                 ops::CudaSettings{});
     PLIMSOLL_RETURN_IF_ERROR(machine_->open_device(0, ""));
-    PLIMSOLL_ASSIGN(
-        data_.sources[0],
-        data::ArraySet::create(
-            bench_.examples,
-            {{data::fixed_field("features", DType::f32,
-                                {bench_.widths.front()}),
-              features_.data()},
-             {data::fixed_field("labels", DType::f32, {bench_.widths.back()}),
-              labels_.data()}}));
-    PLIMSOLL_ASSIGN(
-        data_.inputs[0],
-        train::pipe(job_, train::Stage::train, machine_->profile().threads,
-                    data::source_over(data_.sources[0])));
+    PLIMSOLL_ASSIGN(data_, data_over(bench_, job_, machine_->profile().threads,
+                                     features_, labels_));
     PLIMSOLL_ASSIGN(planned_, train::plan_programs(job_, data_, *machine_));
     PLIMSOLL_ASSIGN(running_,
                     train::RunningJob::open(job_, planned_, data_, *machine_));
@@ -188,8 +163,8 @@ int run(int argc, char** argv) {
   std::string only;
   app.add_option("--job", only, "mlp1000 or linear100; both without");
   app.add_option("--batch", settings.batch);
-  app.add_option("--prefetch", settings.batches);
-  app.add_option("--readers", settings.readers);
+  app.add_option("--prefetch", settings.prefetch.batches);
+  app.add_option("--readers", settings.prefetch.readers);
   app.add_option("--steps", settings.steps);
   app.add_option("--threads", settings.threads);
   CLI11_PARSE(app, argc, argv);

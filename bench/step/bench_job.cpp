@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/philox.h"
+#include "data/sets/array_set.h"
 
 namespace plimsoll {
 namespace {
@@ -45,6 +46,19 @@ train::JobSpec spec_of(const BenchJob& bench) {
   return job;
 }
 
+train::JobSpec spec_of(const BenchJob& bench, const BenchPrefetch& prefetch) {
+  train::JobSpec job = spec_of(bench);
+  data::Recipe shuffle;
+  shuffle.name = "shuffle";
+  if (prefetch.shuffle) job.data.pipeline.push_back(shuffle);
+  data::Recipe ahead;
+  ahead.name = "prefetch";
+  ahead.options["batches"] = prefetch.batches;
+  ahead.options["readers"] = prefetch.readers;
+  job.data.pipeline.push_back(ahead);
+  return job;
+}
+
 std::vector<float> features_of(const BenchJob& bench) {
   return uniform(bench.examples * bench.widths.front(), 1, false);
 }
@@ -52,6 +66,25 @@ std::vector<float> features_of(const BenchJob& bench) {
 std::vector<float> labels_of(const BenchJob& bench) {
   return uniform(bench.examples * bench.widths.back(), 2,
                  std::string(bench.last) == "sigmoid");
+}
+
+Result<train::JobData> data_over(const BenchJob& bench,
+                                 const train::JobSpec& job, int threads,
+                                 const std::vector<float>& features,
+                                 const std::vector<float>& labels) {
+  train::JobData data;
+  PLIMSOLL_ASSIGN(
+      data.sources[0],
+      data::ArraySet::create(
+          bench.examples,
+          {{data::fixed_field("features", DType::f32, {bench.widths.front()}),
+            features.data()},
+           {data::fixed_field("labels", DType::f32, {bench.widths.back()}),
+            labels.data()}}));
+  PLIMSOLL_ASSIGN(data.inputs[0],
+                  train::pipe(job, train::Stage::train, threads,
+                              data::source_over(data.sources[0])));
+  return data;
 }
 
 }  // namespace plimsoll

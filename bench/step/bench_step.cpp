@@ -9,7 +9,6 @@
 #include <chrono>
 #include <vector>
 
-#include "data/sets/array_set.h"
 #include "device/cpu/process_memory.h"
 #include "step/bench_job.h"
 #include "train/calibration.h"
@@ -32,19 +31,8 @@ class StepBench {
   }
 
   Status open() {
-    PLIMSOLL_ASSIGN(
-        data_.sources[0],
-        data::ArraySet::create(
-            bench_.examples,
-            {{data::fixed_field("features", DType::f32,
-                                {bench_.widths.front()}),
-              features_.data()},
-             {data::fixed_field("labels", DType::f32, {bench_.widths.back()}),
-              labels_.data()}}));
-    PLIMSOLL_ASSIGN(
-        data_.inputs[0],
-        train::pipe(job_, train::Stage::train, machine_->profile().threads,
-                    data::source_over(data_.sources[0])));
+    PLIMSOLL_ASSIGN(data_, data_over(bench_, job_, machine_->profile().threads,
+                                     features_, labels_));
     PLIMSOLL_ASSIGN(planned_, train::plan_programs(job_, data_, *machine_));
     PLIMSOLL_ASSIGN(running_,
                     train::RunningJob::open(job_, planned_, data_, *machine_));

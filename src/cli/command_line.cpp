@@ -196,13 +196,14 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   calibrate_app->add_option("--device", calibrate.device);
   calibrate_app->add_option("--precision", calibrate.precision);
   calibrate_app->add_option("--products", calibrate.products);
+  calibrate_app->add_option("--threads", calibrate.threads)
+      ->check(CLI::Range(1, 4096));
+
   CompileKernelCommand compile;
   CLI::App* compile_app = app.add_subcommand("compile-kernel", "");
   compile_app->group("");
   compile_app->add_option("file", compile.path)->required();
   compile_app->add_option("architecture", compile.architecture)->required();
-  calibrate_app->add_option("--threads", calibrate.threads)
-      ->check(CLI::Range(1, 4096));
 
   // What follows `--` belongs to the watched command, whatever it looks like.
   auto own_end = arguments.end();

@@ -13,7 +13,7 @@ void add_missing(std::string_view what, CudaListing& cuda) {
 }
 
 std::string copies_text(const std::optional<DeviceProfile>& profile) {
-  if (!profile) return "not measured yet";
+  if (!profile) return "not measured";
   return fmt::format("{:.1f} GB/s to the device, {:.1f} GB/s back",
                      profile->copy_to_device_bytes_per_second * 1e-9,
                      profile->copy_to_host_bytes_per_second * 1e-9);

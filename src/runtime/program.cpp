@@ -16,7 +16,6 @@ Result<std::unique_ptr<Program>> Program::prepare(
     ProgramMemory memory, const ops::KernelFactory& kernels) {
   std::unique_ptr<Program> program(
       new Program(lowered, plan, std::move(memory)));
-  program->kernels_.reserve(lowered.instructions.size());
   for (const Instruction& step : lowered.instructions) {
     const graph::KernelQuery query{step.op, step.input_types, step.output_types,
                                    &step.attrs};

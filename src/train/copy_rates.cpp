@@ -1,15 +1,19 @@
 #include "train/copy_rates.h"
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "base/units.h"
+#include "device/cpu/host_memory_source.h"
 
 namespace plimsoll::train {
 namespace {
 
 constexpr std::int64_t kBytes = 64 * kMiB;
 
+// Given back, mapped or pinned, when it goes.
 using Mapped = std::unique_ptr<void, std::function<void(void*)>>;
 
 Result<Mapped> map(MemorySource& source) {
@@ -42,8 +46,7 @@ Result<CopyRates> measure_copies(CudaDevice& device) {
   PLIMSOLL_ASSIGN(const Mapped here, map(host));
   PLIMSOLL_ASSIGN(const Mapped there, map(device.memory()));
   PLIMSOLL_RETURN_IF_ERROR(device.pin(here.get(), kBytes));
-  const std::unique_ptr<void, std::function<void(void*)>> pinned(
-      here.get(), [&device](void* p) { device.unpin(p); });
+  const Mapped pinned(here.get(), [&device](void* p) { device.unpin(p); });
   PLIMSOLL_ASSIGN(const auto stream, device.make_stream());
   CopyRates rates;
   PLIMSOLL_ASSIGN(

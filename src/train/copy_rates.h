@@ -1,7 +1,6 @@
 // How fast large copies between host and device run, both ways.
 #pragma once
 
-#include "device/cpu/host_memory_source.h"
 #include "device/cuda_device.h"
 
 namespace plimsoll::train {

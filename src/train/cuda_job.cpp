@@ -136,7 +136,7 @@ Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
   if (steps_ - released_ == slots_.size()) {
     PLIMSOLL_RETURN_IF_ERROR(release_oldest());
   }
-  if (slot.used) PLIMSOLL_RETURN_IF_ERROR(upload_->wait(*slot.done));
+  PLIMSOLL_RETURN_IF_ERROR(upload_->wait(*slot.done));
   // The slot as a whole: two copies of a batch cost twice the start of one.
   const std::byte* from =
       memory_.staging() + batch.slot * feed.layout.slot_bytes;
@@ -149,7 +149,6 @@ Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
       recordings_[static_cast<std::size_t>(program)][number]->launch(
           *compute_));
   PLIMSOLL_RETURN_IF_ERROR(compute_->record(*slot.done));
-  slot.used = true;
   slot.feeder = &feeder;
   slot.feeder_slot = batch.slot;
   ++steps_;

@@ -43,7 +43,6 @@ class CudaJob {
     std::unique_ptr<Event> done;          // with the step that reads it
     data::BatchFeeder* feeder = nullptr;  // whose slot is being copied
     int feeder_slot = -1;
-    bool used = false;
   };
 
   CudaJob(const PlannedJob& planned, const JobData& data, CudaDevice& device,

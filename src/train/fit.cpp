@@ -45,7 +45,6 @@ class FitLoop {
       validation_names_.push_back("val_" + metric);
     }
     train_sums_.resize(job.train.metrics.size() + 1);
-    cleared_.resize(train_sums_.size());
     validation_.resize(job.train.metrics.size());
     make_room_for_epochs();
   }
@@ -113,7 +112,7 @@ class FitLoop {
     progress_.epoch_end = false;
     progress_.validation_loss.reset();
     if (history.position == 0) {
-      PLIMSOLL_RETURN_IF_ERROR(clear_metrics());
+      PLIMSOLL_RETURN_IF_ERROR(running_.clear_metrics());
     }
     PLIMSOLL_RETURN_IF_ERROR(
         feeder.start({history.epoch, history.position, history.stream}));
@@ -131,8 +130,6 @@ class FitLoop {
     }
     return running_.finish();
   }
-
-  Status clear_metrics() { return running_.set_metrics(cleared_); }
 
   // A stream that nobody has counted may turn out too short.
   Status check_not_empty(std::int64_t examples) const {
@@ -191,8 +188,6 @@ class FitLoop {
   void sample_memory() {
     if (machine_.device() != nullptr) {
       progress_.device_bytes = machine_.device_bytes();
-      record_.device_peak_bytes =
-          std::max(record_.device_peak_bytes, progress_.device_bytes);
     }
     ProcessStatus status;
     if (!memory_.read(status)) return;
@@ -261,7 +256,7 @@ class FitLoop {
 
   // False: a stop was asked for before the last batch.
   Result<bool> evaluate() {
-    PLIMSOLL_RETURN_IF_ERROR(clear_metrics());
+    PLIMSOLL_RETURN_IF_ERROR(running_.clear_metrics());
     data::BatchFeeder& feeder = *running_.feeder(Stage::evaluate);
     PLIMSOLL_RETURN_IF_ERROR(feeder.start({}));
     std::int64_t examples = 0;
@@ -294,7 +289,6 @@ class FitLoop {
   Progress progress_;
   std::vector<std::string> validation_names_;
   std::vector<double> train_sums_;  // of the loss, then of the metrics
-  std::vector<double> cleared_;     // as many zeros
   std::vector<double> validation_;  // the metrics' last values
   ProcessMemoryReader memory_;
   Clock::time_point start_;

@@ -13,11 +13,10 @@ namespace plimsoll::train {
 struct FitRecord {
   History history;
   bool stopped = false;
-  double seconds = 0;                  // of the loop
-  std::int64_t timed_examples = 0;     // after the first step
-  double timed_seconds = 0;            // after the first step
-  std::int64_t rss_peak_bytes = 0;     // the larger of VmHWM and our samples
-  std::int64_t device_peak_bytes = 0;  // of our samples; 0 on the CPU
+  double seconds = 0;               // of the loop
+  std::int64_t timed_examples = 0;  // after the first step
+  double timed_seconds = 0;         // after the first step
+  std::int64_t rss_peak_bytes = 0;  // the larger of VmHWM and our samples
   std::int64_t charges_after_first_step = 0;
 };
 

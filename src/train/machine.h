@@ -47,6 +47,7 @@ class Machine {
   CudaDevice* device() const { return device_.get(); }  // null until then
   // What the driver shows for the process now, and by which figure.
   std::int64_t device_bytes() { return meter_->read(); }
+  std::int64_t device_peak_bytes() const { return meter_->peak_bytes(); }
   const char* device_method() const { return meter_->method(); }
   // Whether copies run from fixed pages; without, they stop for each other.
   bool pins_memory() const { return pins_memory_; }

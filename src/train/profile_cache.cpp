@@ -4,28 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
 #include "base/hash.h"
+#include "base/user_cache.h"
 
 namespace plimsoll::train {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path cache_folder() {
-  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder) {
-    return fs::path(folder) / "plimsoll";
-  }
-  if (const char* home = std::getenv("HOME"); home && *home) {
-    return fs::path(home) / ".cache" / "plimsoll";
-  }
-  return {};
-}
 
 void write_cache(const fs::path& path, const std::string& text) {
   std::error_code ignored;
@@ -63,7 +53,7 @@ std::string program_identity(const std::string& program) {
 Result<DeviceProfile> cached_profile(
     const std::string& kind, const std::string& key,
     const std::function<Result<DeviceProfile>()>& measure) {
-  const fs::path folder = cache_folder();
+  const fs::path folder = user_cache_folder();
   const fs::path path =
       folder / fmt::format("{}-{}.json", kind, hash_text(stable_hash(key)));
   if (!folder.empty()) {

@@ -168,7 +168,7 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
        {{"host_rss_peak", record.rss_peak_bytes},
         {"host_ledger_peak", measured.mapped_bytes},
         {"device_peak",
-         measured.device ? Json(record.device_peak_bytes) : Json()},
+         measured.device ? Json(measured.device->peak_bytes) : Json()},
         {"device_ledger_peak",
          measured.device ? Json(measured.device->mapped_bytes) : Json()},
         {"device_method",
@@ -186,9 +186,9 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
       {"loss_by_epoch", numbers(record.history.loss_by_epoch)},
       {"metrics", metrics}};
   if (measured.device) {
-    summary["measured"]["device_accounts"] =
-        accounts_of(measured, true,
-                    record.device_peak_bytes - measured.device->mapped_bytes);
+    summary["measured"]["device_accounts"] = accounts_of(
+        measured, true,
+        measured.device->peak_bytes - measured.device->mapped_bytes);
   }
   if (measured.skipped_elements) {
     summary["skipped_elements"] = *measured.skipped_elements;

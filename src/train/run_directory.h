@@ -38,6 +38,7 @@ std::string summary_path(const std::string& run_dir);
 
 struct MeasuredDevice {
   std::int64_t mapped_bytes = 0;  // at the driver's own call, the most
+  std::int64_t peak_bytes = 0;    // of our samples of the whole process
   std::string method;             // of the figure for the whole process
 };
 

@@ -284,6 +284,11 @@ Status RunningJob::set_metrics(std::span<const double> sums) {
   return {};
 }
 
+Status RunningJob::clear_metrics() {
+  std::fill(metrics_.begin(), metrics_.end(), 0.0);
+  return set_metrics(metrics_);
+}
+
 std::int64_t RunningJob::recorded_height_bytes() const {
   std::int64_t height = 0;
   for (const auto& program : programs_) {

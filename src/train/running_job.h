@@ -68,6 +68,7 @@ class RunningJob {
   // The same, perhaps of some steps ago, without waiting for a device.
   Result<std::span<const double>> recent_metrics();
   Status set_metrics(std::span<const double> sums);
+  Status clear_metrics();
 
   // Copies every state that both have with the same type.
   Status restore(const KeptStates& kept);

@@ -311,8 +311,7 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
 Evaluation Sequential::evaluate(const data::Dataset& data) {
   const auto prepared = impl_->prepare({{Stage::evaluate, &data}}, 1);
   const auto running = impl_->open(*prepared);
-  const std::vector<double> none(impl_->options.metrics.size() + 1);
-  throw_if_error(running->set_metrics(none));
+  throw_if_error(running->clear_metrics());
   std::int64_t examples = 0;
   impl_->run_stage(*running, Stage::evaluate, [&](std::int64_t count) {
     examples += count;

@@ -74,7 +74,7 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   outcome.pool_peak_bytes = machine_.host().peak_mapped_bytes();
   outcome.kernel_bytes = planned_.needs.kernel_bytes;
   if (machine_.device() != nullptr) {
-    outcome.device_peak_bytes = record.device_peak_bytes;
+    outcome.device_peak_bytes = machine_.device_peak_bytes();
     outcome.device_pool_bytes = machine_.device()->memory().peak_mapped_bytes();
   }
   for (const PlannedProgram& program : planned_.programs) {
@@ -123,7 +123,7 @@ std::string TrainingRun::summary(const FitRecord& record,
                     {}};
   if (machine_.device() != nullptr) {
     measured.device = {machine_.device()->memory().peak_mapped_bytes(),
-                       machine_.device_method()};
+                       machine_.device_peak_bytes(), machine_.device_method()};
   }
   for (const auto& input : data_.inputs) {
     if (!input || !input->input.policy || !input->input.policy->skip) continue;

@@ -326,7 +326,7 @@ TEST(Devices, GpusAreListedWithTheirBudget) {
              "memory   1.0 GiB total, 1000.0 MiB free\n"
              "budget   1000.0 MiB unless a job says less, from free device "
              "memory\n"
-             "copies   not measured yet\n");
+             "copies   not measured\n");
   const auto json_of = [&] {
     return Json::parse(devices_json({}, {}, {}, cuda)).at("cuda");
   };

@@ -8,7 +8,8 @@
 
 namespace plimsoll {
 
-// `command[0]` is a path. An exit code other than 0 is an error.
+// `command[0]` is a path. An exit code other than 0 is an error that carries
+// what the program said on its error output.
 Result<std::string> output_of(const std::vector<std::string>& command);
 
 }  // namespace plimsoll

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "base/hash.h"
+#include "base/user_cache.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -98,17 +98,6 @@ Result<std::string> compile(const std::string& source,
   return code;
 }
 
-// Empty: nowhere to keep anything.
-std::filesystem::path cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) {
-    return std::filesystem::path(cache) / "plimsoll" / "kernels";
-  }
-  if (const char* home = std::getenv("HOME"); home && *home) {
-    return std::filesystem::path(home) / ".cache" / "plimsoll" / "kernels";
-  }
-  return {};
-}
-
 // A file begins with its own hash: a damaged one is compiled again.
 std::string read_cached(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -163,13 +152,14 @@ Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
                                    const std::string& helper) {
   const std::string option = "--gpu-architecture=" + architecture;
-  const std::filesystem::path folder = cache_folder();
+  const std::filesystem::path folder = user_cache_folder();
   if (folder.empty()) return compile(source, option);
   const std::string key = fmt::format("{} {} {}", CUDA_VERSION, option, source);
   // Two hashes: different kernels must never meet under one name.
   const std::filesystem::path path =
-      folder / fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
-                           hash_text(stable_hash("second " + key)));
+      folder / "kernels" /
+      fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
+                  hash_text(stable_hash("second " + key)));
   std::string code = read_cached(path);
   if (!code.empty()) return code;
   if (!helper.empty() && ask_helper(helper, source, architecture, path)) {
