@@ -78,10 +78,11 @@ class GpuBench {
 
   Status time_launches() {
     PLIMSOLL_ASSIGN(const auto stream, machine_->device()->make_stream());
-    PLIMSOLL_ASSIGN(const auto program,
-                    runtime::CudaProgram::prepare(*running_->programs()[0],
-                                                  machine_->cuda_catalog(),
-                                                  *machine_->device()));
+    PLIMSOLL_ASSIGN(
+        const auto program,
+        runtime::CudaProgram::prepare(
+            *running_->programs()[0], running_->programs()[0]->launches(),
+            machine_->cuda_catalog(), *machine_->device()));
     const auto timed = [&](const std::function<Status()>& work,
                            int copies) -> Result<double> {
       PLIMSOLL_ASSIGN(const auto recording,

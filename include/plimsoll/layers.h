@@ -28,6 +28,7 @@ struct Layer {
   std::string bias_initializer = "zeros";
   double rate = 0;
   double negative_slope = 0.2;
+  std::string device;  // where it is placed; empty: on the session's device
 };
 
 Layer Dense(std::int64_t units, ActivationFunction activation = linear);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plimsoll/data.h"
+#include "plimsoll/device.h"
 #include "plimsoll/error.h"
 #include "plimsoll/layers.h"
 #include "plimsoll/memory_source.h"

@@ -52,6 +52,7 @@ class Backward {
           fmt::format("{}: op `{}` has no gradient", node.name, node.op->name)};
     }
     builder_.set_scope(node.name);
+    builder_.set_place(node.place);
     GradientContext context{builder_, id, from_outputs};
     PLIMSOLL_ASSIGN(const auto gradients, node.op->gradient(context));
     if (!builder_.ok()) return builder_.status().error();
@@ -84,6 +85,7 @@ Result<std::vector<ValueId>> add_gradients(Builder& builder, ValueId loss,
   if (!builder.ok()) return builder.status().error();
   const std::string scope = builder.scope();
   const Phase phase = builder.phase();
+  const Place place = builder.place();
   builder.set_phase(Phase::backward);
 
   Backward backward(builder, ops, wanted);
@@ -102,6 +104,7 @@ Result<std::vector<ValueId>> add_gradients(Builder& builder, ValueId loss,
   }
   builder.set_scope(scope);
   builder.set_phase(phase);
+  builder.set_place(place);
   if (!builder.ok()) return builder.status().error();
   return gradients;
 }

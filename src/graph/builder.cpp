@@ -22,7 +22,7 @@ ValueId Builder::state(std::string name, Role role, TensorType type) {
   }
   const ValueId id(graph_.values.size());
   graph_.values.push_back({name, std::move(type), ValueKind::state, NodeId()});
-  graph_.states.push_back({std::move(name), role, id});
+  graph_.states.push_back({std::move(name), role, id, place_});
   return id;
 }
 
@@ -59,8 +59,8 @@ std::vector<ValueId> Builder::emit_all(const OpDef& op,
     graph_.values.push_back({fmt::format("{}/{}", scope_, op.name),
                              std::move(type), ValueKind::computed, node});
   }
-  graph_.nodes.push_back(
-      {&op, scope_, std::move(inputs), outputs, std::move(attrs), phase_});
+  graph_.nodes.push_back({&op, scope_, std::move(inputs), outputs,
+                          std::move(attrs), phase_, place_});
   return outputs;
 }
 

@@ -27,6 +27,9 @@ class Builder {
   const std::string& scope() const { return scope_; }
   void set_phase(Phase phase) { phase_ = phase; }
   Phase phase() const { return phase_; }
+  // Where following nodes run and states live.
+  void set_place(Place place) { place_ = place; }
+  Place place() const { return place_; }
 
   const Graph& graph() const { return graph_; }
   const TensorType& type(ValueId id) const { return graph_.type(id); }
@@ -40,6 +43,7 @@ class Builder {
   Graph graph_;
   std::string scope_;
   Phase phase_ = Phase::forward;
+  Place place_ = Place::home;
   Status status_;
 };
 

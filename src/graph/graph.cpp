@@ -16,6 +16,25 @@ std::string_view name_of(Role role) {
   return kNames[static_cast<std::size_t>(role)];
 }
 
+ValueId Graph::root_of(ValueId id) const {
+  while (true) {
+    const NodeId producer = value(id).producer;
+    if (!producer.valid() || !node(producer).op->is_view) return id;
+    id = node(producer).inputs[0];
+  }
+}
+
+Place Graph::place_of(ValueId id) const {
+  const ValueId root = root_of(id);
+  if (const NodeId producer = value(root).producer; producer.valid()) {
+    return node(producer).place;
+  }
+  for (const State& state : states) {
+    if (state.value == root) return state.place;
+  }
+  return Place::home;
+}
+
 std::string Graph::to_string() const {
   std::string text;
   const auto list = [&](const std::vector<ValueId>& ids) {
@@ -32,9 +51,10 @@ std::string Graph::to_string() const {
                         state.name, list({state.value}));
   }
   for (const Node& node : nodes) {
-    text += fmt::format("{} = {}({}) {{{}}} # {}\n", list(node.outputs),
-                        node.op->name, list(node.inputs),
-                        node.attrs.to_string(), node.name);
+    text +=
+        fmt::format("{} = {}({}) {{{}}} # {}{}\n", list(node.outputs),
+                    node.op->name, list(node.inputs), node.attrs.to_string(),
+                    node.name, node.place == Place::host ? " on the host" : "");
   }
   for (const Assign& assign : assigns) {
     text += fmt::format("assign %{} <- %{}\n", assign.state.index,

@@ -23,6 +23,12 @@ enum class Role : std::uint8_t {
 };
 std::string_view name_of(Role role);
 
+// Where a node runs and a state lives.
+enum class Place : std::uint8_t {
+  home,  // the job's device
+  host,  // the host beside it; never where the job's device is the CPU
+};
+
 enum class ValueKind : std::uint8_t { input, state, computed };
 
 struct Value {
@@ -39,12 +45,14 @@ struct Node {
   std::vector<ValueId> outputs;
   Attrs attrs;
   Phase phase = Phase::forward;
+  Place place = Place::home;
 };
 
 struct State {
   std::string name;
   Role role = Role::parameter;
   ValueId value;
+  Place place = Place::home;
 };
 
 // Writes `value` into `state` once every reader of the old value has run.
@@ -64,6 +72,11 @@ struct Graph {
   const Value& value(ValueId id) const { return values[id.pos()]; }
   const Node& node(NodeId id) const { return nodes[id.pos()]; }
   const TensorType& type(ValueId id) const { return values[id.pos()].type; }
+  // The value whose bytes these are: itself, unless it is a view.
+  ValueId root_of(ValueId id) const;
+  // Where the value's bytes are made or kept; `home` for inputs, which are at
+  // hand at every place.
+  Place place_of(ValueId id) const;
 
   // One line a node: for tests and for people.
   std::string to_string() const;

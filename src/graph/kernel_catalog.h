@@ -46,4 +46,15 @@ class KernelCatalog {
       const KernelQuery& query) const = 0;
 };
 
+// What can run at each place, and how fast values get from one to the other.
+struct PlaceCatalogs {
+  // NOLINTNEXTLINE(google-explicit-constructor): most jobs have one place
+  PlaceCatalogs(const KernelCatalog& home_catalog) : home(home_catalog) {}
+
+  const KernelCatalog& home;
+  const KernelCatalog* host = nullptr;  // beside a device
+  double to_host_bytes_per_second = 0;
+  double from_host_bytes_per_second = 0;
+};
+
 }  // namespace plimsoll::graph

@@ -21,6 +21,7 @@ struct Buffer {
   Phase phase = Phase::forward;  // of the node that first writes it
   int index = -1;                // which input or state of the program it is
   bool output = false;  // read by the host after the program: lives to the end
+  Place place = Place::home;  // of states and transient buffers
 };
 
 struct Instruction {
@@ -33,9 +34,14 @@ struct Instruction {
   std::vector<BufferId> outputs;
   KernelCandidate kernel;
   Phase phase = Phase::forward;
+  Place place = Place::home;  // of its outputs and scratch
+  bool transfer = false;      // reads at the other place; no kernel runs
   // Indices of instructions that must have run: producers of what is read,
   // and earlier readers of what is overwritten in place.
   std::vector<int> after;
+
+  // Transfers are the device's, in both directions.
+  bool runs_on_host() const { return place == Place::host && !transfer; }
 };
 
 struct LoweredGraph {
@@ -47,12 +53,14 @@ struct LoweredGraph {
   std::vector<BufferId> outputs;          // by output index
 
   const Buffer& buffer(BufferId id) const { return buffers[id.pos()]; }
+  // Whether anything runs on the host beside a device.
+  bool is_mixed() const;
 };
 
-// Asks the catalogue for the cheapest kernel of each node at `batch`, decides
-// views and in-place updates. Errors name the node.
+// Asks the catalogue of its place for the cheapest kernel of each node at
+// `batch`, decides views and in-place updates. Errors name the node.
 Result<LoweredGraph> lower(const Graph& graph, std::int64_t batch,
-                           const KernelCatalog& catalog,
+                           const PlaceCatalogs& catalogs,
                            const StandardOps& ops);
 
 // Everything that decides rounding, hashed: kernels, fusion groups, layouts,

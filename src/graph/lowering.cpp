@@ -17,10 +17,10 @@ struct BufferHistory {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, std::int64_t batch, const KernelCatalog& catalog,
-           const StandardOps& ops)
+  Lowering(const Graph& graph, std::int64_t batch,
+           const PlaceCatalogs& catalogs, const StandardOps& ops)
       : graph_(graph),
-        catalog_(catalog),
+        catalogs_(catalogs),
         ops_(ops),
         buffer_of_(graph.values.size()),
         last_reader_(graph.values.size(), -1),
@@ -72,15 +72,7 @@ class Lowering {
   }
 
   // A view's readers read the viewed value, so they count for its root.
-  ValueId root_of(ValueId id) const {
-    while (true) {
-      const Value& value = graph_.value(id);
-      if (!value.producer.valid()) return id;
-      const Node& producer = graph_.node(value.producer);
-      if (!producer.op->is_view) return id;
-      id = producer.inputs[0];
-    }
-  }
+  ValueId root_of(ValueId id) const { return graph_.root_of(id); }
 
   void find_last_readers() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -117,7 +109,7 @@ class Lowering {
       const ValueId value = graph_.states[i].value;
       buffer_of_[value.pos()] = add_buffer(
           {graph_.states[i].name, fixed_type(value).bytes(), BufferKind::state,
-           Phase::forward, static_cast<int>(i), false});
+           Phase::forward, static_cast<int>(i), false, graph_.states[i].place});
       program_.states.push_back(buffer_of_[value.pos()]);
     }
   }
@@ -147,6 +139,7 @@ class Lowering {
       const BufferId buffer = buffer_of_[root.pos()];
       const bool free_after =
           program_.buffers[buffer.pos()].kind == BufferKind::transient &&
+          program_.buffers[buffer.pos()].place == node.place &&
           !is_assigned(root);
       const bool same_state = assigned_to_[result.pos()] == root;
       if ((free_after || same_state) && last_reader_[root.pos()] == position &&
@@ -190,6 +183,7 @@ class Lowering {
     step.op = node.op;
     step.attrs = node.attrs.at(program_.batch);
     step.phase = node.phase;
+    step.place = node.place;
     for (const ValueId input : node.inputs) {
       step.input_types.push_back(fixed_type(input));
       step.inputs.push_back(buffer_of_[input.pos()]);
@@ -201,7 +195,8 @@ class Lowering {
       if (!buffer) buffer = state_buffer(node, position, output);
       if (!buffer) {
         buffer = add_buffer({step.name, step.output_types.back().bytes(),
-                             BufferKind::transient, node.phase, -1, false});
+                             BufferKind::transient, node.phase, -1, false,
+                             node.place});
       }
       buffer_of_[output.pos()] = *buffer;
       step.outputs.push_back(*buffer);
@@ -221,19 +216,42 @@ class Lowering {
     step.output_types = {fixed_type(assign.state)};
     step.inputs = {from};
     step.outputs = {to};
+    step.place = program_.buffers[to.pos()].place;
     return add_instruction(std::move(step));
   }
 
-  Status add_instruction(Instruction step) {
-    const KernelQuery query{step.op, step.input_types, step.output_types,
-                            &step.attrs};
-    auto candidates = catalog_.candidates(query);
+  // Passes have put everything a node reads at its place, except for the
+  // copies that bring it there.
+  bool is_transfer(const Instruction& step) const {
+    if (step.op != ops_.copy) return false;
+    const Buffer& from = program_.buffer(step.inputs[0]);
+    return from.kind != BufferKind::input && from.place != step.place;
+  }
+
+  Status choose_kernel(Instruction& step) const {
+    const bool to_host = step.place == Place::host;
+    if (is_transfer(step)) {
+      step.transfer = true;
+      step.kernel.name = "transfer";
+      step.kernel.seconds = static_cast<double>(step.output_types[0].bytes()) /
+                            (to_host ? catalogs_.to_host_bytes_per_second
+                                     : catalogs_.from_host_bytes_per_second);
+      return {};
+    }
+    const KernelCatalog& catalog = to_host ? *catalogs_.host : catalogs_.home;
+    auto candidates = catalog.candidates(
+        {step.op, step.input_types, step.output_types, &step.attrs});
     if (!candidates) {
       Error error = std::move(candidates).error();
       error.message = step.name + ": " + error.message;
       return error;
     }
     step.kernel = std::move(candidates->front());
+    return {};
+  }
+
+  Status add_instruction(Instruction step) {
+    PLIMSOLL_RETURN_IF_ERROR(choose_kernel(step));
     const int index = static_cast<int>(program_.instructions.size());
     for (const BufferId input : step.inputs) {
       BufferHistory& history = history_[input.pos()];
@@ -257,7 +275,7 @@ class Lowering {
   }
 
   const Graph& graph_;
-  const KernelCatalog& catalog_;
+  const PlaceCatalogs& catalogs_;
   const StandardOps& ops_;
   LoweredGraph program_;
   std::vector<BufferId> buffer_of_;     // by value
@@ -279,9 +297,15 @@ Layout row_major(const TensorType& type) {
 }
 
 Result<LoweredGraph> lower(const Graph& graph, std::int64_t batch,
-                           const KernelCatalog& catalog,
+                           const PlaceCatalogs& catalogs,
                            const StandardOps& ops) {
-  return Lowering(graph, batch, catalog, ops).run();
+  return Lowering(graph, batch, catalogs, ops).run();
+}
+
+bool LoweredGraph::is_mixed() const {
+  return std::any_of(
+      instructions.begin(), instructions.end(),
+      [](const Instruction& step) { return step.runs_on_host(); });
 }
 
 std::uint64_t numerics_key(const LoweredGraph& program) {

@@ -14,6 +14,9 @@ Graph merge_common_subexpressions(const Graph& graph);
 Graph fold_epilogues(const Graph& graph);
 // Element-wise nodes of one domain become `fused` nodes.
 Graph fuse_elementwise(const Graph& graph, const OpDef& fused);
+// Brings what a node reads to the node's place, and results to the place of
+// their state, by `copy` nodes. Outputs of the graph are wanted at home.
+Graph add_transfers(const Graph& graph, const OpDef& copy);
 
 // All of them, in the order that works.
 Graph optimize(const Graph& graph, const StandardOps& ops);

@@ -54,43 +54,63 @@ Result<std::int64_t> bytes_of(const StateNeed& state) {
   return *elements * size_of(state.type.dtype);
 }
 
-Status place_states(const JobNeeds& needs, std::int64_t alignment_bytes,
-                    Ranges& ranges, ArenaLayout& arena) {
-  arena.state_offsets.assign(needs.states.size(), 0);
+// The offsets of the states of one place; -1 for the others'.
+Result<std::vector<std::int64_t>> place_states(const JobNeeds& needs,
+                                               graph::Place place,
+                                               std::int64_t alignment_bytes,
+                                               Ranges& ranges) {
+  std::vector<std::int64_t> offsets(needs.states.size(), -1);
   for (const bool of_optimizer : {false, true}) {
     for (std::size_t i = 0; i < needs.states.size(); ++i) {
       const StateNeed& state = needs.states[i];
-      if ((state.role == graph::Role::optimizer) != of_optimizer) continue;
+      if (state.place != place ||
+          (state.role == graph::Role::optimizer) != of_optimizer) {
+        continue;
+      }
       PLIMSOLL_ASSIGN(const std::int64_t bytes, bytes_of(state));
       PLIMSOLL_ASSIGN(
-          arena.state_offsets[i],
+          offsets[i],
           ranges.take("state " + state.name, bytes, alignment_bytes,
                       of_optimizer ? Purpose::optimizer : Purpose::parameters));
     }
   }
-  return {};
+  return offsets;
 }
 
-// The first with the greatest height; null when there are no programs.
-Result<const ProgramPlan*> highest(const std::vector<ProgramPlan>& programs) {
-  const ProgramPlan* high = nullptr;
+// The first with the greatest height; empty when there are no programs.
+Result<TransientRange> highest(const std::vector<ProgramPlan>& programs,
+                               TransientRange ProgramPlan::*place) {
+  const TransientRange* high = nullptr;
   for (const ProgramPlan& program : programs) {
-    const TransientBytes& peak = program.at_peak;
+    const TransientRange& range = program.*place;
+    const TransientBytes& peak = range.at_peak;
     for (const std::int64_t part :
          {peak.activations, peak.gradients, peak.scratch}) {
-      if (part < 0 || part > program.height_bytes) {
+      if (part < 0 || part > range.height_bytes) {
         return absurd("program " + program.name);
       }
     }
     // Each part is at most the height, so that a sum of two cannot overflow.
-    if (program.height_bytes > kMostBytes ||
-        peak.activations + peak.gradients > program.height_bytes ||
-        peak.total() > program.height_bytes) {
+    if (range.height_bytes > kMostBytes ||
+        peak.activations + peak.gradients > range.height_bytes ||
+        peak.total() > range.height_bytes) {
       return absurd("program " + program.name);
     }
-    if (!high || program.height_bytes > high->height_bytes) high = &program;
+    if (!high || range.height_bytes > high->height_bytes) high = &range;
   }
-  return high;
+  return high ? *high : TransientRange{};
+}
+
+Result<std::int64_t> place_transient(const TransientRange& range,
+                                     Ranges& ranges, Accounts& accounts) {
+  PLIMSOLL_ASSIGN(const std::int64_t offset,
+                  ranges.take("transient buffers", range.height_bytes, 1,
+                              Purpose::scratch));
+  const TransientBytes& peak = range.at_peak;
+  at(accounts, Purpose::activations) += peak.activations;
+  at(accounts, Purpose::gradients) += peak.gradients;
+  at(accounts, Purpose::scratch) -= peak.activations + peak.gradients;
+  return offset;
 }
 
 // What lies in the arena of the programs beside them and their states.
@@ -121,36 +141,37 @@ Status place_slots(int slots, std::int64_t slot_bytes,
 }
 
 Result<ArenaLayout> place_arena(const JobNeeds& needs, const ArenaNeeds& beside,
-                                const ProgramPlan* highest,
+                                const TransientRange& transient,
                                 Accounts& accounts) {
   ArenaLayout arena;
   Ranges ranges(accounts);
-  PLIMSOLL_RETURN_IF_ERROR(
-      place_states(needs, beside.alignment_bytes, ranges, arena));
+  PLIMSOLL_ASSIGN(
+      arena.state_offsets,
+      place_states(needs, graph::Place::home, beside.alignment_bytes, ranges));
   arena.staging_offset = ranges.end();
   PLIMSOLL_RETURN_IF_ERROR(place_slots(beside.slots, beside.slot_bytes,
                                        beside.alignment_bytes, ranges));
   PLIMSOLL_ASSIGN(arena.pipeline_offset,
                   ranges.take("pipeline", beside.pipeline_bytes,
                               beside.alignment_bytes, Purpose::pipeline));
-  const std::int64_t height = highest ? highest->height_bytes : 0;
-  PLIMSOLL_ASSIGN(
-      arena.transient_offset,
-      ranges.take("transient buffers", height, 1, Purpose::scratch));
-  if (highest) {
-    const TransientBytes& peak = highest->at_peak;
-    at(accounts, Purpose::activations) = peak.activations;
-    at(accounts, Purpose::gradients) = peak.gradients;
-    at(accounts, Purpose::scratch) -= peak.activations + peak.gradients;
-  }
+  PLIMSOLL_ASSIGN(arena.transient_offset,
+                  place_transient(transient, ranges, accounts));
   arena.bytes = round_up(ranges.end(), beside.granule_bytes);
   at(accounts, Purpose::scratch) += arena.bytes - ranges.end();
   return arena;
 }
 
-Result<HostLayout> place_host(const JobNeeds& needs, Accounts& accounts) {
+Result<HostLayout> place_host(const JobNeeds& needs,
+                              const TransientRange& transient,
+                              Accounts& accounts) {
   HostLayout host;
   Ranges ranges(accounts);
+  PLIMSOLL_ASSIGN(host.state_offsets, place_states(needs, graph::Place::host,
+                                                   kBufferAlignment, ranges));
+  // The front, which a model keeps, ends with a page.
+  PLIMSOLL_RETURN_IF_ERROR(ranges.take(
+      "states", round_up(ranges.end(), needs.page_bytes) - ranges.end(), 1,
+      Purpose::parameters));
   PLIMSOLL_ASSIGN(
       host.values_offset,
       ranges.take("values", kValuesBytes, needs.page_bytes, Purpose::staging));
@@ -160,6 +181,8 @@ Result<HostLayout> place_host(const JobNeeds& needs, Accounts& accounts) {
   PLIMSOLL_ASSIGN(host.pipeline_offset,
                   ranges.take("pipeline", needs.pipeline_bytes,
                               kBufferAlignment, Purpose::pipeline));
+  PLIMSOLL_ASSIGN(host.transient_offset,
+                  place_transient(transient, ranges, accounts));
   host.bytes = round_up(ranges.end(), needs.page_bytes);
   at(accounts, Purpose::staging) += host.bytes - ranges.end();
   return host;
@@ -181,24 +204,29 @@ Status add_runtime(std::int64_t floor_bytes, std::int64_t kernel_bytes,
   return {};
 }
 
-Status lay_out_device(const JobNeeds& needs, const ProgramPlan* highest,
-                      JobPlan& plan) {
+Status lay_out_device(const JobNeeds& needs,
+                      const std::vector<ProgramPlan>& programs, JobPlan& plan) {
   const DeviceNeeds& device = *needs.device;
   PLIMSOLL_RETURN_IF_ERROR(check_grain(
       "device alignment", device.alignment_bytes, kBufferAlignment));
   PLIMSOLL_RETURN_IF_ERROR(check_grain(
       "device granularity", device.granularity_bytes, device.alignment_bytes));
+  PLIMSOLL_ASSIGN(const TransientRange at_home,
+                  highest(programs, &ProgramPlan::home));
+  PLIMSOLL_ASSIGN(const TransientRange on_host,
+                  highest(programs, &ProgramPlan::host));
   SpaceForecast& space = plan.device.emplace();
   PLIMSOLL_ASSIGN(plan.arena,
                   place_arena(needs,
                               {device.alignment_bytes, device.granularity_bytes,
                                device.input_slots, device.input_slot_bytes, 0},
-                              highest, space.accounts));
+                              at_home, space.accounts));
   space.pool_bytes = plan.arena.bytes;
   PLIMSOLL_RETURN_IF_ERROR(add_runtime(device.runtime_floor_bytes,
                                        device.kernel_bytes,
                                        device.allowance_bytes, space));
-  PLIMSOLL_ASSIGN(plan.host_arena, place_host(needs, plan.host.accounts));
+  PLIMSOLL_ASSIGN(plan.host_arena,
+                  place_host(needs, on_host, plan.host.accounts));
   plan.host.pool_bytes = plan.host_arena.bytes;
   return {};
 }
@@ -214,12 +242,13 @@ Result<JobPlan> lay_out(const JobNeeds& needs,
                         std::string fingerprint) {
   PLIMSOLL_RETURN_IF_ERROR(
       check_grain("page size", needs.page_bytes, kBufferAlignment));
-  PLIMSOLL_ASSIGN(const ProgramPlan* high, highest(programs));
   JobPlan plan;
   SpaceForecast& host = plan.host;
   if (needs.device) {
-    PLIMSOLL_RETURN_IF_ERROR(lay_out_device(needs, high, plan));
+    PLIMSOLL_RETURN_IF_ERROR(lay_out_device(needs, programs, plan));
   } else {
+    PLIMSOLL_ASSIGN(const TransientRange high,
+                    highest(programs, &ProgramPlan::home));
     PLIMSOLL_ASSIGN(plan.arena, place_arena(needs,
                                             {kBufferAlignment, needs.page_bytes,
                                              needs.slots, needs.slot_bytes,

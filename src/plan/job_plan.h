@@ -19,6 +19,7 @@ struct StateNeed {
   std::string name;
   graph::Role role = graph::Role::parameter;
   graph::TensorType type;
+  graph::Place place = graph::Place::home;
 };
 
 // What it must hold in a device's own memory beside its programs and states.
@@ -51,7 +52,7 @@ struct JobNeeds {
 // order of JobNeeds), staging slots, pipeline, transient. On a device: its
 // input slots as staging, and no pipeline.
 struct ArenaLayout {
-  std::vector<std::int64_t> state_offsets;  // by JobNeeds::states
+  std::vector<std::int64_t> state_offsets;  // by JobNeeds::states; -1: host's
   std::int64_t staging_offset = 0;
   std::int64_t pipeline_offset = 0;
   std::int64_t transient_offset = 0;
@@ -63,12 +64,15 @@ struct ArenaLayout {
 // states on their way to and from files.
 inline constexpr std::int64_t kValuesBytes = 1 << 20;
 
-// The host's side of a job on a device, from its start: room for values that
-// come back, staging slots (both pinned), pipeline. All 0 without a device.
+// The host's side of a job on a device, from its start: states of what runs on
+// the host, room for values that come back, staging slots, pipeline, transient
+// buffers of what runs on the host. All 0 without a device.
 struct HostLayout {
+  std::vector<std::int64_t> state_offsets;  // by JobNeeds::states; -1: device's
   std::int64_t values_offset = 0;
   std::int64_t staging_offset = 0;
   std::int64_t pipeline_offset = 0;
+  std::int64_t transient_offset = 0;
   std::int64_t bytes = 0;  // whole pages
   friend bool operator==(const HostLayout&, const HostLayout&) = default;
 };
@@ -91,7 +95,8 @@ struct JobPlan {
   friend bool operator==(const JobPlan&, const JobPlan&) = default;
 };
 
-// The accounts are those of the program with the greatest height. Padding
+// The accounts of a space are those of the program with the greatest height
+// there. Padding
 // belongs to what it pads, except that bytes lost between transient buffers
 // and at the end of the arena's last page count as scratch. `user` is a mapping
 // of its own, in whole pages. Sizes that are negative or pass 2^62 are errors

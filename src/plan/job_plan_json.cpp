@@ -13,20 +13,26 @@ using nlohmann::json;
 constexpr std::string_view kFormat = "plimsoll-plan-1";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 
-json write(const ProgramPlan& plan) {
-  return {{"name", plan.name},
-          {"batch", plan.batch},
-          {"order", plan.order},
-          {"buffer_offsets", plan.buffer_offsets},
-          {"scratch_offsets", plan.scratch_offsets},
-          {"height_bytes", plan.height_bytes},
-          {"lower_bound_bytes", plan.lower_bound_bytes},
+json write(const TransientRange& range) {
+  return {{"height_bytes", range.height_bytes},
+          {"lower_bound_bytes", range.lower_bound_bytes},
           {"at_peak",
-           {{"activations", plan.at_peak.activations},
-            {"gradients", plan.at_peak.gradients},
-            {"scratch", plan.at_peak.scratch}}},
-          {"compute_seconds", plan.compute_seconds},
-          {"numerics_key", hash_text(plan.numerics_key)}};
+           {{"activations", range.at_peak.activations},
+            {"gradients", range.at_peak.gradients},
+            {"scratch", range.at_peak.scratch}}}};
+}
+
+json write(const ProgramPlan& plan) {
+  json out = {{"name", plan.name},
+              {"batch", plan.batch},
+              {"order", plan.order},
+              {"buffer_offsets", plan.buffer_offsets},
+              {"scratch_offsets", plan.scratch_offsets},
+              {"host", write(plan.host)},
+              {"compute_seconds", plan.compute_seconds},
+              {"numerics_key", hash_text(plan.numerics_key)}};
+  out.update(write(plan.home));
+  return out;
 }
 
 json write(const ArenaLayout& arena) {
@@ -38,9 +44,11 @@ json write(const ArenaLayout& arena) {
 }
 
 json write(const HostLayout& host) {
-  return {{"values_offset", host.values_offset},
+  return {{"state_offsets", host.state_offsets},
+          {"values_offset", host.values_offset},
           {"staging_offset", host.staging_offset},
           {"pipeline_offset", host.pipeline_offset},
+          {"transient_offset", host.transient_offset},
           {"bytes", host.bytes}};
 }
 
@@ -67,6 +75,15 @@ TransientBytes read_transient(const JsonReader& in, std::int64_t whole) {
   return bytes;
 }
 
+TransientRange read_range(const JsonReader& in) {
+  TransientRange range;
+  range.height_bytes = in["height_bytes"].integer(0, kMostBytes);
+  range.lower_bound_bytes =
+      in["lower_bound_bytes"].integer(0, in.ok() ? range.height_bytes : 0);
+  range.at_peak = read_transient(in["at_peak"], range.lower_bound_bytes);
+  return range;
+}
+
 std::vector<std::int32_t> read_order(const JsonReader& in) {
   const std::vector<JsonReader> items = in.items();
   std::vector<std::int32_t> order;
@@ -86,8 +103,10 @@ ProgramPlan read_program(const JsonReader& in) {
   ProgramPlan plan;
   if (!in.is_object_with({"name", "batch", "order", "buffer_offsets",
                           "scratch_offsets", "height_bytes",
-                          "lower_bound_bytes", "at_peak", "compute_seconds",
-                          "numerics_key"})) {
+                          "lower_bound_bytes", "at_peak", "host",
+                          "compute_seconds", "numerics_key"}) ||
+      !in["host"].is_object_with(
+          {"height_bytes", "lower_bound_bytes", "at_peak"})) {
     return plan;
   }
   plan.name = in["name"].string();
@@ -95,10 +114,8 @@ ProgramPlan read_program(const JsonReader& in) {
   plan.order = read_order(in["order"]);
   plan.buffer_offsets = in["buffer_offsets"].integers(-1);
   plan.scratch_offsets = in["scratch_offsets"].integers(-1);
-  plan.height_bytes = in["height_bytes"].integer(0, kMostBytes);
-  plan.lower_bound_bytes =
-      in["lower_bound_bytes"].integer(0, in.ok() ? plan.height_bytes : 0);
-  plan.at_peak = read_transient(in["at_peak"], plan.lower_bound_bytes);
+  plan.home = read_range(in);
+  plan.host = read_range(in["host"]);
   plan.compute_seconds = in["compute_seconds"].duration();
   plan.numerics_key = in["numerics_key"].hash();
   if (!in.ok()) return plan;
@@ -107,7 +124,7 @@ ProgramPlan read_program(const JsonReader& in) {
   }
   for (const auto* offsets : {&plan.buffer_offsets, &plan.scratch_offsets}) {
     for (const std::int64_t offset : *offsets) {
-      if (offset > plan.height_bytes) {
+      if (offset > std::max(plan.home.height_bytes, plan.host.height_bytes)) {
         in["height_bytes"].fail("an offset lies above it");
       }
     }
@@ -121,7 +138,7 @@ ArenaLayout read_arena(const JsonReader& in) {
                           "transient_offset", "bytes"})) {
     return arena;
   }
-  arena.state_offsets = in["state_offsets"].integers(0);
+  arena.state_offsets = in["state_offsets"].integers(-1);
   arena.bytes = in["bytes"].integer(0, kMostBytes);
   // Sections stand in this order: each is bounded by the next.
   arena.transient_offset = in["transient_offset"].integer(0, arena.bytes);
@@ -138,14 +155,22 @@ ArenaLayout read_arena(const JsonReader& in) {
 
 HostLayout read_host(const JsonReader& in) {
   HostLayout host;
-  if (!in.is_object_with(
-          {"values_offset", "staging_offset", "pipeline_offset", "bytes"})) {
+  if (!in.is_object_with({"state_offsets", "values_offset", "staging_offset",
+                          "pipeline_offset", "transient_offset", "bytes"})) {
     return host;
   }
   host.bytes = in["bytes"].integer(0, kMostBytes);
-  host.pipeline_offset = in["pipeline_offset"].integer(0, host.bytes);
+  host.transient_offset = in["transient_offset"].integer(0, host.bytes);
+  host.pipeline_offset =
+      in["pipeline_offset"].integer(0, host.transient_offset);
   host.staging_offset = in["staging_offset"].integer(0, host.pipeline_offset);
   host.values_offset = in["values_offset"].integer(0, host.staging_offset);
+  host.state_offsets = in["state_offsets"].integers(-1);
+  for (const std::int64_t offset : host.state_offsets) {
+    if (offset > host.values_offset) {
+      in["state_offsets"].fail("a state lies above the values");
+    }
+  }
   return host;
 }
 
@@ -201,8 +226,13 @@ JobPlan read_job(const JsonReader& in) {
   plan.fingerprint = in["fingerprint"].string();
   if (!in.ok()) return plan;
   for (const ProgramPlan& program : plan.programs) {
-    if (program.height_bytes > plan.arena.bytes - plan.arena.transient_offset) {
+    if (program.home.height_bytes >
+        plan.arena.bytes - plan.arena.transient_offset) {
       in["arena"].fail("is too small for program " + program.name);
+    }
+    const HostLayout& host = plan.host_arena;
+    if (program.host.height_bytes > host.bytes - host.transient_offset) {
+      in["host"].fail("is too small for program " + program.name);
     }
   }
   const std::int64_t host_arena =

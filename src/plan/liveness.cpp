@@ -27,11 +27,12 @@ std::pmr::vector<std::int64_t> live_bytes(const graph::LoweredGraph& program,
                                           std::span<const std::int32_t> order,
                                           std::span<const Life> lives,
                                           std::int64_t alignment_bytes,
-                                          std::pmr::memory_resource* memory) {
+                                          std::pmr::memory_resource* memory,
+                                          graph::Place place) {
   // Changes first, then their running sum.
   std::pmr::vector<std::int64_t> bytes(order.size() + 1, 0, memory);
   for (std::size_t i = 0; i < lives.size(); ++i) {
-    if (lives[i].first < 0) continue;
+    if (lives[i].first < 0 || program.buffers[i].place != place) continue;
     const std::int64_t size =
         round_up(program.buffers[i].bytes, alignment_bytes);
     bytes[static_cast<std::size_t>(lives[i].first)] += size;
@@ -40,10 +41,11 @@ std::pmr::vector<std::int64_t> live_bytes(const graph::LoweredGraph& program,
   std::int64_t alive = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
     alive += bytes[position];
-    const auto index = static_cast<std::size_t>(order[position]);
-    bytes[position] =
-        alive + round_up(program.instructions[index].kernel.scratch_bytes,
-                         alignment_bytes);
+    bytes[position] = alive;
+    const graph::Instruction& step =
+        program.instructions[static_cast<std::size_t>(order[position])];
+    if (step.place != place) continue;
+    bytes[position] += round_up(step.kernel.scratch_bytes, alignment_bytes);
   }
   bytes.pop_back();
   return bytes;

@@ -22,11 +22,11 @@ std::pmr::vector<Life> lives(const graph::LoweredGraph& program,
                              std::span<const std::int32_t> order,
                              std::pmr::memory_resource* memory);
 
-// Bytes alive, each buffer aligned, while each position runs; with scratch.
-std::pmr::vector<std::int64_t> live_bytes(const graph::LoweredGraph& program,
-                                          std::span<const std::int32_t> order,
-                                          std::span<const Life> lives,
-                                          std::int64_t alignment_bytes,
-                                          std::pmr::memory_resource* memory);
+// Bytes alive at one place, each buffer aligned, while each position runs; with
+// scratch.
+std::pmr::vector<std::int64_t> live_bytes(
+    const graph::LoweredGraph& program, std::span<const std::int32_t> order,
+    std::span<const Life> lives, std::int64_t alignment_bytes,
+    std::pmr::memory_resource* memory, graph::Place place = graph::Place::home);
 
 }  // namespace plimsoll::plan

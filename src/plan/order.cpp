@@ -1,6 +1,7 @@
 #include "plan/order.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <queue>
 
@@ -83,27 +84,52 @@ Order given_order(const graph::LoweredGraph& program,
   return order;
 }
 
-Order updates_first(const graph::LoweredGraph& program,
-                    const Dependencies& dependencies,
-                    std::pmr::memory_resource* memory) {
-  // Ready instructions: updates before others, then as given.
-  using Ready = std::pair<bool, std::int32_t>;
-  std::priority_queue<Ready, std::pmr::vector<Ready>, std::greater<Ready>>
-      ready{std::greater<Ready>(), std::pmr::vector<Ready>(memory)};
+namespace {
+
+using Queue = std::priority_queue<std::int32_t, std::pmr::vector<std::int32_t>,
+                                  std::greater<std::int32_t>>;
+
+// Two queues, each as given; which of them goes first is the order's idea.
+class TwoQueues {
+ public:
+  explicit TwoQueues(std::pmr::memory_resource* memory)
+      : queues_{Queue({}, std::pmr::vector<std::int32_t>(memory)),
+                Queue({}, std::pmr::vector<std::int32_t>(memory))} {}
+
+  bool empty() const { return queues_[0].empty() && queues_[1].empty(); }
+  void push(bool second, std::int32_t index) { queues_[second].push(index); }
+  // From the queue that is asked for, unless it is empty.
+  std::int32_t pop(bool& second) {
+    if (queues_[second].empty()) second = !second;
+    const std::int32_t next = queues_[second].top();
+    queues_[second].pop();
+    return next;
+  }
+
+ private:
+  std::array<Queue, 2> queues_;
+};
+
+// Runs what is ready: of the second kind where `of_second` says so of an
+// instruction. `sticky`: the kind of the last one goes on; otherwise the
+// second kind always goes first.
+template <class OfSecond>
+Order run_ready(const Dependencies& dependencies, bool sticky,
+                std::pmr::memory_resource* memory, const OfSecond& of_second) {
+  TwoQueues ready(memory);
   std::pmr::vector<std::int32_t> waits(dependencies.waits, memory);
   const auto make_ready = [&](std::size_t index) {
-    const bool is_update =
-        program.instructions[index].phase == graph::Phase::update;
-    ready.emplace(!is_update, static_cast<std::int32_t>(index));
+    ready.push(of_second(index), static_cast<std::int32_t>(index));
   };
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (waits[i] == 0) make_ready(i);
   }
   Order order(memory);
   order.reserve(waits.size());
+  bool second = !sticky;
   while (!ready.empty()) {
-    const std::int32_t next = ready.top().second;
-    ready.pop();
+    if (!sticky) second = true;
+    const std::int32_t next = ready.pop(second);
     order.push_back(next);
     const auto index = static_cast<std::size_t>(next);
     for (std::int32_t at = dependencies.starts[index];
@@ -114,6 +140,24 @@ Order updates_first(const graph::LoweredGraph& program,
     }
   }
   return order;
+}
+
+}  // namespace
+
+Order stay_in_place(const graph::LoweredGraph& program,
+                    const Dependencies& dependencies,
+                    std::pmr::memory_resource* memory) {
+  return run_ready(dependencies, true, memory, [&](std::size_t index) {
+    return program.instructions[index].runs_on_host();
+  });
+}
+
+Order updates_first(const graph::LoweredGraph& program,
+                    const Dependencies& dependencies,
+                    std::pmr::memory_resource* memory) {
+  return run_ready(dependencies, false, memory, [&](std::size_t index) {
+    return program.instructions[index].phase == graph::Phase::update;
+  });
 }
 
 }  // namespace plimsoll::plan

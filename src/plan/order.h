@@ -24,6 +24,11 @@ Dependencies dependencies(const graph::LoweredGraph& program,
 // The given order.
 Order given_order(const graph::LoweredGraph& program,
                   std::pmr::memory_resource* memory);
+// The given order with what runs at one place put together, as far as it can
+// be: changing over takes time.
+Order stay_in_place(const graph::LoweredGraph& program,
+                    const Dependencies& dependencies,
+                    std::pmr::memory_resource* memory);
 // The given order with every update as early as it can run, so that gradients
 // die soon.
 Order updates_first(const graph::LoweredGraph& program,

@@ -31,9 +31,11 @@ std::int64_t peak_of(const graph::LoweredGraph& program, const Order& order,
 
 // The candidate with the least peak; the given order unless another is lower.
 Order choose_order(const graph::LoweredGraph& program, const Workshop& shop) {
-  Order best = given_order(program, shop.memory);
-  std::int64_t least = peak_of(program, best, shop);
   const Dependencies dependent = dependencies(program, shop.memory);
+  Order best = program.is_mixed()
+                   ? stay_in_place(program, dependent, shop.memory)
+                   : given_order(program, shop.memory);
+  std::int64_t least = peak_of(program, best, shop);
   const auto consider = [&](Order order) {
     const std::int64_t peak = peak_of(program, order, shop);
     if (peak >= least) return;
@@ -46,25 +48,28 @@ Order choose_order(const graph::LoweredGraph& program, const Workshop& shop) {
   return best;
 }
 
-void place(const graph::LoweredGraph& program, ProgramPlan& plan,
-           std::span<const Life> alive, const Workshop& shop) {
+// Offsets of what is transient at `at`.
+TransientRange place(const graph::LoweredGraph& program, graph::Place at,
+                     std::span<const Life> alive, const Workshop& shop,
+                     ProgramPlan& plan) {
   std::pmr::vector<PackItem> items(shop.memory);
   std::pmr::vector<std::int64_t*> places(shop.memory);
-  plan.buffer_offsets.assign(program.buffers.size(), -1);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const graph::Buffer& buffer = program.buffers[i];
-    if (buffer.kind != graph::BufferKind::transient) continue;
+    if (buffer.kind != graph::BufferKind::transient || buffer.place != at) {
+      continue;
+    }
     plan.buffer_offsets[i] = 0;
     if (alive[i].first < 0 || buffer.bytes == 0) continue;
     items.push_back({alive[i].first, std::int64_t{alive[i].last} + 1,
                      shop.aligned(buffer.bytes)});
     places.push_back(&plan.buffer_offsets[i]);
   }
-  plan.scratch_offsets.assign(program.instructions.size(), -1);
   for (std::size_t position = 0; position < plan.order.size(); ++position) {
     const auto index = static_cast<std::size_t>(plan.order[position]);
-    const std::int64_t bytes = program.instructions[index].kernel.scratch_bytes;
-    if (bytes == 0) continue;
+    const graph::Instruction& step = program.instructions[index];
+    const std::int64_t bytes = step.kernel.scratch_bytes;
+    if (bytes == 0 || step.place != at) continue;
     const auto time = static_cast<std::int64_t>(position);
     items.push_back({time, time + 1, shop.aligned(bytes)});
     places.push_back(&plan.scratch_offsets[index]);
@@ -75,16 +80,15 @@ void place(const graph::LoweredGraph& program, ProgramPlan& plan,
   for (std::size_t i = 0; i < places.size(); ++i) {
     *places[i] = packing.offsets[i];
   }
-  plan.height_bytes = packing.height_bytes;
-  plan.lower_bound_bytes = packing.lower_bound_bytes;
+  return {packing.height_bytes, packing.lower_bound_bytes, {}};
 }
 
 TransientBytes bytes_at_peak(const graph::LoweredGraph& program,
-                             const ProgramPlan& plan,
+                             const ProgramPlan& plan, graph::Place at,
                              std::span<const Life> alive,
                              const Workshop& shop) {
-  const auto bytes =
-      live_bytes(program, plan.order, alive, shop.alignment_bytes, shop.memory);
+  const auto bytes = live_bytes(program, plan.order, alive,
+                                shop.alignment_bytes, shop.memory, at);
   if (bytes.empty()) return {};
   const auto peak = std::max_element(bytes.begin(), bytes.end());
   const auto position = static_cast<std::int32_t>(peak - bytes.begin());
@@ -93,14 +97,17 @@ TransientBytes bytes_at_peak(const graph::LoweredGraph& program,
     if (alive[i].first < 0) continue;
     if (alive[i].first > position || alive[i].last < position) continue;
     const graph::Buffer& buffer = program.buffers[i];
+    if (buffer.place != at) continue;
     (buffer.phase == graph::Phase::forward ? result.activations
                                            : result.gradients) +=
         shop.aligned(buffer.bytes);
   }
   const std::int32_t running = plan.order[static_cast<std::size_t>(position)];
-  result.scratch =
-      shop.aligned(program.instructions[static_cast<std::size_t>(running)]
-                       .kernel.scratch_bytes);
+  const graph::Instruction& step =
+      program.instructions[static_cast<std::size_t>(running)];
+  if (step.place == at) {
+    result.scratch = shop.aligned(step.kernel.scratch_bytes);
+  }
   return result;
 }
 
@@ -112,8 +119,13 @@ ProgramPlan make_plan(const graph::LoweredGraph& program, std::string name,
   const Order order = choose_order(program, shop);
   plan.order.assign(order.begin(), order.end());
   const auto alive = lives(program, plan.order, shop.memory);
-  place(program, plan, alive, shop);
-  plan.at_peak = bytes_at_peak(program, plan, alive, shop);
+  plan.buffer_offsets.assign(program.buffers.size(), -1);
+  plan.scratch_offsets.assign(program.instructions.size(), -1);
+  for (const auto& [at, range] : {std::pair{graph::Place::home, &plan.home},
+                                  std::pair{graph::Place::host, &plan.host}}) {
+    *range = place(program, at, alive, shop, plan);
+    range->at_peak = bytes_at_peak(program, plan, at, alive, shop);
+  }
   for (const graph::Instruction& instruction : program.instructions) {
     plan.compute_seconds += instruction.kernel.seconds;
   }

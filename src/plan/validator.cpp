@@ -137,6 +137,7 @@ struct Block {
   std::int64_t born = 0;  // position
   std::int64_t dead = 0;  // first position after its life
   int account = 0;        // 0 activations, 1 gradients, 2 scratch
+  graph::Place place = graph::Place::home;
 };
 
 // Makes blocks whose offsets and sizes keep an alignment.
@@ -184,6 +185,7 @@ Result<std::vector<Block>> blocks_of(const LoweredGraph& program,
     PLIMSOLL_ASSIGN(Block scratch, mason.block(name, plan.scratch_offsets[i],
                                                instruction.kernel.scratch_bytes,
                                                where[i], where[i] + 1, 2));
+    scratch.place = instruction.place;
     blocks.push_back(std::move(scratch));
   }
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
@@ -197,32 +199,56 @@ Result<std::vector<Block>> blocks_of(const LoweredGraph& program,
         Block taken,
         mason.block(buffer.name, plan.buffer_offsets[b], buffer.bytes, born[b],
                     buffer.output ? steps : dead[b], account));
+    taken.place = buffer.place;
     if (taken.born < taken.dead) blocks.push_back(std::move(taken));
   }
   return blocks;
 }
 
-Status check_height(const std::vector<Block>& blocks, const ProgramPlan& plan) {
+Status check_height(const std::vector<Block>& blocks,
+                    const TransientRange& range) {
   std::int64_t highest = 0;
   for (const Block& block : blocks) {
     if (block.to == block.from) continue;
-    if (block.to > plan.height_bytes) {
+    if (block.to > range.height_bytes) {
       return broken(block.name + " ends at " + text(block.to) +
-                    ", above the height " + text(plan.height_bytes));
+                    ", above the height " + text(range.height_bytes));
     }
     highest = std::max(highest, block.to);
   }
-  if (highest != plan.height_bytes) {
-    return broken("height is " + text(plan.height_bytes) +
+  if (highest != range.height_bytes) {
+    return broken("height is " + text(range.height_bytes) +
                   ", but the highest end is " + text(highest));
+  }
+  return {};
+}
+
+// An instruction works on memory of its own place; a transfer reads at the
+// other one.
+Status check_places(const LoweredGraph& program) {
+  for (const graph::Instruction& instruction : program.instructions) {
+    const auto elsewhere = [&](graph::BufferId id, bool other) {
+      const graph::Buffer& buffer = program.buffer(id);
+      return buffer.kind != BufferKind::input &&
+             (buffer.place == instruction.place) == other;
+    };
+    for (const graph::BufferId id : instruction.inputs) {
+      if (!elsewhere(id, instruction.transfer)) continue;
+      return broken(instruction.name + " reads " + program.buffer(id).name +
+                    " at the wrong place");
+    }
+    for (const graph::BufferId id : instruction.outputs) {
+      if (!elsewhere(id, false)) continue;
+      return broken(instruction.name + " writes " + program.buffer(id).name +
+                    " at the wrong place");
+    }
   }
   return {};
 }
 
 // Walks the order once: what starts must not lie on what is still there.
 Status check_overlaps_and_sums(const std::vector<Block>& blocks,
-                               const ProgramPlan& plan) {
-  const auto steps = plan.order.size();
+                               std::size_t steps, const TransientRange& range) {
   std::vector<std::vector<const Block*>> births(steps);
   std::vector<std::vector<const Block*>> deaths(steps + 1);
   for (const Block& block : blocks) {
@@ -262,11 +288,11 @@ Status check_overlaps_and_sums(const std::vector<Block>& blocks,
       at_most = {now[0], now[1], now[2]};
     }
   }
-  if (plan.lower_bound_bytes != most) {
+  if (range.lower_bound_bytes != most) {
     return broken("most bytes alive are " + text(most) + ", not " +
-                  text(plan.lower_bound_bytes));
+                  text(range.lower_bound_bytes));
   }
-  if (plan.at_peak != at_most) {
+  if (range.at_peak != at_most) {
     return broken("bytes at the peak by purpose are not those of the plan");
   }
   return {};
@@ -295,10 +321,19 @@ Status validate(const graph::LoweredGraph& program, const ProgramPlan& plan,
   PLIMSOLL_ASSIGN(const auto where, check_permutation(program, plan));
   PLIMSOLL_RETURN_IF_ERROR(check_after(program, where));
   PLIMSOLL_RETURN_IF_ERROR(check_reads(program, plan));
+  PLIMSOLL_RETURN_IF_ERROR(check_places(program));
   PLIMSOLL_ASSIGN(const auto blocks,
                   blocks_of(program, plan, where, Mason{alignment_bytes}));
-  PLIMSOLL_RETURN_IF_ERROR(check_height(blocks, plan));
-  PLIMSOLL_RETURN_IF_ERROR(check_overlaps_and_sums(blocks, plan));
+  for (const auto& [place, range] :
+       {std::pair{graph::Place::home, &plan.home},
+        std::pair{graph::Place::host, &plan.host}}) {
+    std::vector<Block> here;
+    std::copy_if(blocks.begin(), blocks.end(), std::back_inserter(here),
+                 [&](const Block& block) { return block.place == place; });
+    PLIMSOLL_RETURN_IF_ERROR(check_height(here, *range));
+    PLIMSOLL_RETURN_IF_ERROR(
+        check_overlaps_and_sums(here, plan.order.size(), *range));
+  }
   return check_claims(program, plan);
 }
 

@@ -28,12 +28,18 @@ struct CudaProgram::Step {
   std::vector<Source> sources;
   std::vector<void*> pointers;
 
-  std::unique_ptr<CudaProduct> product;
+  // Of a product or a transfer.
   const void* const* inputs = nullptr;
   void* output = nullptr;
+  std::unique_ptr<CudaProduct> product;
   void* scratch = nullptr;
+  std::int64_t transfer_bytes = 0;
+  CopyDirection direction = CopyDirection::to_host;
 
   Status launch(Stream& stream) {
+    if (transfer_bytes > 0) {
+      return stream.copy(output, inputs[0], transfer_bytes, direction);
+    }
     if (product) return product->launch(stream, inputs, output, scratch);
     for (std::size_t i = 0; i < sources.size(); ++i) pointers[i] = *sources[i];
     return kernel->launch(stream, blocks, pointers);
@@ -44,10 +50,11 @@ struct CudaProgram::Step {
 struct CudaProgram::Part {
   const Launch* launch = nullptr;
   const graph::Instruction* instruction = nullptr;
+  // Null: a transfer.
   const std::variant<cuda::Function, cuda::Product>* stage = nullptr;
 
   const cuda::Function* function() const {
-    return std::get_if<cuda::Function>(stage);
+    return stage ? std::get_if<cuda::Function>(stage) : nullptr;
   }
 };
 
@@ -118,6 +125,18 @@ ops::CudaCall CudaProgram::call_of(const Part& part, const Grouped& place,
 
 CudaProgram::~CudaProgram() = default;
 
+CudaProgram::Step CudaProgram::transfer_of(const Part& part) {
+  Step step;
+  step.name = part.instruction->name;
+  step.inputs = part.launch->inputs;
+  step.output = part.launch->outputs[0];
+  step.transfer_bytes = part.instruction->output_types[0].bytes();
+  step.direction = part.instruction->place == graph::Place::host
+                       ? CopyDirection::to_host
+                       : CopyDirection::to_device;
+  return step;
+}
+
 Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
                                                  std::span<const Part> parts,
                                                  CudaDevice& device) {
@@ -126,6 +145,7 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
   std::vector<ops::CudaCall> calls;
   for (const Grouped& member : group.members) {
     const Part& part = parts[static_cast<std::size_t>(member.item)];
+    if (!part.stage) return transfer_of(part);
     if (!step.name.empty()) step.name += " + ";
     step.name += part.instruction->name;
     if (const auto* product = std::get_if<cuda::Product>(part.stage)) {
@@ -150,16 +170,21 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
 }
 
 Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
-    const Program& program, const ops::CudaCatalog& catalog,
-    CudaDevice& device) {
+    const Program& program, std::span<const Launch> launches,
+    const ops::CudaCatalog& catalog, CudaDevice& device) {
   std::unique_ptr<CudaProgram> made(new CudaProgram);
   std::deque<cuda::OpCode> codes;  // parts point into them
   std::vector<Part> parts;
   std::vector<GroupItem> items;
-  for (const Launch& launch : program.launches()) {
+  for (const Launch& launch : launches) {
     const graph::Instruction& step =
         program.lowered()
             .instructions[static_cast<std::size_t>(launch.instruction)];
+    if (step.transfer) {
+      parts.push_back({&launch, &step, nullptr});
+      items.push_back(item_of(parts.back(), program));
+      continue;
+    }
     auto code = catalog.code(
         {step.op, step.input_types, step.output_types, &step.attrs});
     if (!code) return named(step.name, std::move(code).error());
@@ -224,6 +249,12 @@ Status CudaProgram::enqueue_checked(Stream& stream) {
 
 std::string CudaProgram::describe(std::size_t number) const {
   const Step& step = steps_[number];
+  if (step.transfer_bytes > 0) {
+    return fmt::format("{}: {} bytes {}", step.name, step.transfer_bytes,
+                       step.direction == CopyDirection::to_host
+                           ? "to the host"
+                           : "to the device");
+  }
   return step.product
              ? fmt::format("{}: {}", step.name, step.product->algorithm())
              : fmt::format("{}: {} block{}", step.name, step.blocks,

@@ -15,10 +15,11 @@ namespace plimsoll::runtime {
 
 class CudaProgram {
  public:
-  // Loads every kernel. All of these must outlive the result.
+  // Loads every kernel of some of a program's launches, all of them the
+  // device's. All of these must outlive the result.
   static Result<std::unique_ptr<CudaProgram>> prepare(
-      const Program& program, const ops::CudaCatalog& catalog,
-      CudaDevice& device);
+      const Program& program, std::span<const Launch> launches,
+      const ops::CudaCatalog& catalog, CudaDevice& device);
   ~CudaProgram();
 
   // Enqueues all launches, with the inputs that the program is bound to now.
@@ -40,6 +41,7 @@ class CudaProgram {
   static GroupItem item_of(const Part& part, const Program& program);
   static ops::CudaCall call_of(const Part& part, const Grouped& place,
                                Pointers& pointers);
+  static Step transfer_of(const Part& part);
   static Result<Step> make_step(const Group& group, std::span<const Part> parts,
                                 CudaDevice& device);
 

@@ -16,7 +16,27 @@ Result<std::unique_ptr<Program>> Program::prepare(
     ProgramMemory memory, const ops::KernelFactory& kernels) {
   std::unique_ptr<Program> program(
       new Program(lowered, plan, std::move(memory)));
-  for (const Instruction& step : lowered.instructions) {
+  PLIMSOLL_RETURN_IF_ERROR(program->make_kernels(kernels, graph::Place::home));
+  program->fill_tables();
+  return program;
+}
+
+Result<std::unique_ptr<Program>> Program::place(
+    const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
+    ProgramMemory memory, const ops::KernelFactory& host_kernels) {
+  std::unique_ptr<Program> program(
+      new Program(lowered, plan, std::move(memory)));
+  PLIMSOLL_RETURN_IF_ERROR(
+      program->make_kernels(host_kernels, graph::Place::host));
+  program->fill_tables();
+  return program;
+}
+
+Status Program::make_kernels(const ops::KernelFactory& kernels,
+                             graph::Place place) {
+  for (const Instruction& step : lowered_.instructions) {
+    kernels_.emplace_back();
+    if (step.place != place || step.transfer) continue;
     const graph::KernelQuery query{step.op, step.input_types, step.output_types,
                                    &step.attrs};
     auto kernel = kernels.create(query, step.kernel);
@@ -25,33 +45,30 @@ Result<std::unique_ptr<Program>> Program::prepare(
       error.message = step.name + ": " + error.message;
       return error;
     }
-    program->kernels_.push_back(*std::move(kernel));
+    kernels_.back() = *std::move(kernel);
   }
-  program->fill_tables();
-  return program;
+  return {};
 }
 
-std::unique_ptr<Program> Program::place(const graph::LoweredGraph& lowered,
-                                        const plan::ProgramPlan& plan,
-                                        ProgramMemory memory) {
-  std::unique_ptr<Program> program(
-      new Program(lowered, plan, std::move(memory)));
-  program->fill_tables();
-  return program;
+std::byte* Program::transient(graph::Place place) const {
+  return place == graph::Place::home
+             ? memory_.arena + memory_.layout->transient_offset
+             : memory_.host_arena + memory_.host_layout->transient_offset;
 }
 
 std::byte* Program::address(graph::BufferId id) const {
   const graph::Buffer& buffer = lowered_.buffer(id);
   switch (buffer.kind) {
     case BufferKind::state: {
-      const auto job_state =
-          memory_.job_state[static_cast<std::size_t>(buffer.index)];
-      return memory_.arena +
-             memory_.layout->state_offsets[static_cast<std::size_t>(job_state)];
+      const auto job_state = static_cast<std::size_t>(
+          memory_.job_state[static_cast<std::size_t>(buffer.index)]);
+      return buffer.place == graph::Place::home
+                 ? memory_.arena + memory_.layout->state_offsets[job_state]
+                 : memory_.host_arena +
+                       memory_.host_layout->state_offsets[job_state];
     }
     case BufferKind::transient:
-      return memory_.arena + memory_.layout->transient_offset +
-             plan_.buffer_offsets[id.pos()];
+      return transient(buffer.place) + plan_.buffer_offsets[id.pos()];
     case BufferKind::input:
       break;
   }
@@ -71,14 +88,14 @@ void Program::fill_tables() {
     const auto position = static_cast<std::size_t>(index);
     const Instruction& step = lowered_.instructions[position];
     Launch launch;
-    if (!kernels_.empty()) launch.kernel = kernels_[position].get();
+    launch.kernel = kernels_[position].get();
     launch.instruction = index;
     launch.inputs = input_table_.data() + input_table_.size();
     launch.outputs = output_table_.data() + output_table_.size();
     for (const graph::BufferId id : step.inputs) {
       const graph::Buffer& buffer = lowered_.buffer(id);
       if (buffer.kind == BufferKind::input) {
-        input_slots_.push_back({buffer.index, input_table_.size()});
+        input_slots_.push_back({buffer.index, step.place, input_table_.size()});
       }
       input_table_.push_back(address(id));
     }
@@ -86,22 +103,29 @@ void Program::fill_tables() {
       output_table_.push_back(address(id));
     }
     if (plan_.scratch_offsets[position] >= 0) {
-      launch.scratch = memory_.arena + memory_.layout->transient_offset +
-                       plan_.scratch_offsets[position];
+      launch.scratch = transient(step.place) + plan_.scratch_offsets[position];
     }
     launches_.push_back(launch);
   }
 }
 
-void Program::bind_input(int index, const void* data) noexcept {
+void Program::bind_input(int index, const void* data,
+                         graph::Place place) noexcept {
   for (const InputSlot& slot : input_slots_) {
-    if (slot.input == index) input_table_[slot.position] = data;
+    if (slot.input == index && slot.place == place) {
+      input_table_[slot.position] = data;
+    }
   }
 }
 
 Status Program::run() {
   if (!recorded_) record_ranges();
-  for (const Launch& launch : launches_) {
+  return run(0, launches_.size());
+}
+
+Status Program::run(std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) {
+    const Launch& launch = launches_[i];
     const ops::LaunchArgs args{launch.inputs, launch.outputs, launch.scratch};
     if (launch.kernel->launch(args) != ops::LaunchStatus::ok) {
       const Instruction& step =
@@ -121,14 +145,26 @@ void Program::record_ranges() noexcept {
 void Program::record(const Launch& launch) noexcept {
   const Instruction& step =
       lowered_.instructions[static_cast<std::size_t>(launch.instruction)];
-  const std::byte* base = memory_.arena + memory_.layout->transient_offset;
-  const std::byte* end = memory_.arena + memory_.layout->bytes;
+  struct Range {
+    const std::byte* base;
+    const std::byte* end;
+    std::int64_t& height_bytes;
+  };
+  const plan::HostLayout* host = memory_.host_layout;
+  const Range ranges[] = {
+      {transient(graph::Place::home), memory_.arena + memory_.layout->bytes,
+       recorded_height_bytes_[0]},
+      {host ? transient(graph::Place::host) : nullptr,
+       host ? memory_.host_arena + host->bytes : nullptr,
+       recorded_height_bytes_[1]}};
   const auto note = [&](const void* start, std::int64_t bytes) {
     const auto* first = static_cast<const std::byte*>(start);
-    if (first < base || first >= end) return;
-    recorded_height_bytes_ = std::max<std::int64_t>(
-        recorded_height_bytes_,
-        round_up(first + bytes - base, memory_.alignment_bytes));
+    for (const Range& range : ranges) {
+      if (first < range.base || first >= range.end) continue;
+      range.height_bytes = std::max<std::int64_t>(
+          range.height_bytes,
+          round_up(first + bytes - range.base, memory_.alignment_bytes));
+    }
   };
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     note(launch.inputs[i], step.input_types[i].bytes());

@@ -15,6 +15,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/process_memory.h"
 #include "device/cpu/run_program.h"
+#include "device/device_name.h"
 #include "ops/cpu_kernels.h"
 #include "train/cuda_profile.h"
 #include "train/profile_cache.h"

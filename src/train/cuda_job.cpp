@@ -10,9 +10,9 @@ Result<std::unique_ptr<CudaJob>> CudaJob::open(
     JobMemory& memory,
     std::span<const std::unique_ptr<runtime::Program>> programs) {
   std::unique_ptr<CudaJob> job(
-      new CudaJob(planned, data, *machine.device(), memory));
+      new CudaJob(planned, data, *machine.device(), memory, programs));
   PLIMSOLL_RETURN_IF_ERROR(job->make_streams());
-  PLIMSOLL_RETURN_IF_ERROR(job->prepare(machine, programs));
+  PLIMSOLL_RETURN_IF_ERROR(job->prepare(machine));
   PLIMSOLL_RETURN_IF_ERROR(job->warm_driver());
   return job;
 }
@@ -97,36 +97,80 @@ void CudaJob::bind(runtime::Program& program, Stage stage,
   }
 }
 
-Status CudaJob::prepare(
-    Machine& machine,
-    std::span<const std::unique_ptr<runtime::Program>> programs) {
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    runtime::Program& placed = *programs[i];
-    const auto number = static_cast<int>(i);
-    bind(placed, stage_of(number), 0);
-    PLIMSOLL_ASSIGN(auto made, runtime::CudaProgram::prepare(
-                                   placed, machine.cuda_catalog(), device_));
-    programs_.push_back(std::move(made));
-    placed.record_ranges();
-    // One by one first: what is wrong then has a name.
-    PLIMSOLL_RETURN_IF_ERROR(programs_[i]->enqueue_checked(*compute_));
-    PLIMSOLL_RETURN_IF_ERROR(record(number, placed));
+void CudaJob::bind_host(runtime::Program& program, Stage stage,
+                        const std::byte* slot) const {
+  const JobInput& input = data_.input(stage);
+  const auto& offsets = planned_.feed(stage).layout.field_offsets;
+  int number = 0;
+  for (const int field : {input.features, input.labels}) {
+    program.bind_input(number++,
+                       slot + offsets[static_cast<std::size_t>(field)],
+                       graph::Place::host);
+  }
+}
+
+std::vector<CudaJob::Part> CudaJob::split(const runtime::Program& program) {
+  std::vector<Part> parts;
+  const auto launches = program.launches();
+  const auto on_host = [&](std::size_t number) {
+    return program.lowered()
+        .instructions[static_cast<std::size_t>(launches[number].instruction)]
+        .runs_on_host();
+  };
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (i == 0 || on_host(i) != on_host(i - 1)) {
+      parts.emplace_back().first = i;
+    }
+    parts.back().last = i + 1;
+  }
+  return parts;
+}
+
+Status CudaJob::prepare(Machine& machine) {
+  for (const auto& placed : programs_) {
+    runtime::Program& program = *placed;
+    const Stage stage = stage_of(static_cast<int>(parts_.size()));
+    bind(program, stage, 0);
+    bind_host(program, stage, memory_.staging());
+    parts_.push_back(split(program));
+    program.record_ranges();
+    for (Part& part : parts_.back()) {
+      const auto launches =
+          program.launches().subspan(part.first, part.last - part.first);
+      if (program.lowered()
+              .instructions[static_cast<std::size_t>(launches[0].instruction)]
+              .runs_on_host()) {
+        PLIMSOLL_RETURN_IF_ERROR(run_on_host(part, program));
+        continue;
+      }
+      PLIMSOLL_ASSIGN(part.launches,
+                      runtime::CudaProgram::prepare(
+                          program, launches, machine.cuda_catalog(), device_));
+      // One by one first: what is wrong then has a name.
+      PLIMSOLL_RETURN_IF_ERROR(part.launches->enqueue_checked(*compute_));
+      PLIMSOLL_RETURN_IF_ERROR(record(part, program, stage));
+    }
   }
   return finish();
 }
 
-Status CudaJob::record(int program, runtime::Program& placed) {
-  recordings_.emplace_back();
+Status CudaJob::record(Part& part, runtime::Program& program, Stage stage) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    bind(placed, stage_of(program), slot);
-    runtime::CudaProgram& launches = *programs_.back();
+    bind(program, stage, slot);
     PLIMSOLL_ASSIGN(auto recording, device_.record(*compute_, [&] {
-      return launches.enqueue(*compute_);
+      return part.launches->enqueue(*compute_);
     }));
     PLIMSOLL_RETURN_IF_ERROR(recording->launch(*compute_));
-    recordings_.back().push_back(std::move(recording));
+    part.recordings.push_back(std::move(recording));
   }
   return {};
+}
+
+// What the device has sent must have arrived, and what it reads of the host's
+// must have been read.
+Status CudaJob::run_on_host(const Part& part, runtime::Program& program) {
+  PLIMSOLL_RETURN_IF_ERROR(compute_->synchronize());
+  return program.run(part.first, part.last);
 }
 
 Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
@@ -145,9 +189,7 @@ Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
                                          CopyDirection::to_device));
   PLIMSOLL_RETURN_IF_ERROR(upload_->record(*slot.copied));
   PLIMSOLL_RETURN_IF_ERROR(compute_->wait(*slot.copied));
-  PLIMSOLL_RETURN_IF_ERROR(
-      recordings_[static_cast<std::size_t>(program)][number]->launch(
-          *compute_));
+  PLIMSOLL_RETURN_IF_ERROR(run(program, number, from));
   PLIMSOLL_RETURN_IF_ERROR(compute_->record(*slot.done));
   slot.feeder = &feeder;
   slot.feeder_slot = batch.slot;
@@ -162,6 +204,18 @@ Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
       break;
     }
     PLIMSOLL_RETURN_IF_ERROR(release_oldest());
+  }
+  return {};
+}
+
+Status CudaJob::run(int program, std::size_t slot, const std::byte* batch) {
+  const auto index = static_cast<std::size_t>(program);
+  const std::vector<Part>& parts = parts_[index];
+  bind_host(*programs_[index], stage_of(program), batch);
+  for (const Part& part : parts) {
+    PLIMSOLL_RETURN_IF_ERROR(part.launches
+                                 ? part.recordings[slot]->launch(*compute_)
+                                 : run_on_host(part, *programs_[index]));
   }
   return {};
 }

@@ -25,7 +25,8 @@ class CudaJob {
       std::span<const std::unique_ptr<runtime::Program>> programs);
   ~CudaJob();
 
-  // Enqueues the copy of the batch and the program's launches. The feeder gets
+  // Enqueues the copy of the batch and the program's launches; what runs on the
+  // host waits for the device, and has run when this returns. The feeder gets
   // its slot back once the copy is done, now or in a later call.
   Status step(int program, const Feed& feed, const data::Batch& batch,
               data::BatchFeeder& feeder);
@@ -45,18 +46,35 @@ class CudaJob {
     int feeder_slot = -1;
   };
 
+  // A run of a program's launches at one place.
+  struct Part {
+    std::size_t first = 0;  // of the program's launches
+    std::size_t last = 0;   // after the last of them
+    std::unique_ptr<runtime::CudaProgram> launches;  // null: on the host
+    std::vector<std::unique_ptr<CudaRecording>> recordings;  // by slot
+  };
+
   CudaJob(const PlannedJob& planned, const JobData& data, CudaDevice& device,
-          JobMemory& memory)
-      : planned_(planned), data_(data), device_(device), memory_(memory) {}
+          JobMemory& memory,
+          std::span<const std::unique_ptr<runtime::Program>> programs)
+      : planned_(planned),
+        data_(data),
+        device_(device),
+        memory_(memory),
+        programs_(programs) {}
 
   Status make_streams();
   Status warm_driver();
-  Status prepare(Machine& machine,
-                 std::span<const std::unique_ptr<runtime::Program>> programs);
-  Status record(int program, runtime::Program& placed);
+  Status prepare(Machine& machine);
+  static std::vector<Part> split(const runtime::Program& program);
+  Status record(Part& part, runtime::Program& program, Stage stage);
+  Status run_on_host(const Part& part, runtime::Program& program);
   void bind(runtime::Program& program, Stage stage, std::size_t slot) const;
+  void bind_host(runtime::Program& program, Stage stage,
+                 const std::byte* slot) const;
   std::byte* input_slot(std::size_t slot) const;
   Stage stage_of(int program) const;
+  Status run(int program, std::size_t slot, const std::byte* batch);
   Status release_oldest();
 
   static constexpr int kSamples = 4;
@@ -67,9 +85,8 @@ class CudaJob {
   JobMemory& memory_;
   std::unique_ptr<Stream> compute_, upload_, download_;
   std::vector<Slot> slots_;
-  std::vector<std::unique_ptr<runtime::CudaProgram>> programs_;
-  // By program, then by slot.
-  std::vector<std::vector<std::unique_ptr<CudaRecording>>> recordings_;
+  std::span<const std::unique_ptr<runtime::Program>> programs_;
+  std::vector<std::vector<Part>> parts_;  // by program, in order of execution
   std::uint64_t steps_ = 0;     // each on the slot after the last one's
   std::uint64_t released_ = 0;  // of these: the feeder has its slot back
 

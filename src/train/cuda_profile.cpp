@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
-
+#include "device/device_name.h"
 #include "device/nvml/nvml.h"
 #include "device/shipped_profiles.h"
 #include "train/calibration.h"
@@ -46,19 +45,6 @@ bool has_cuda_module() {
 #else
   return false;
 #endif
-}
-
-Result<int> cuda_ordinal(const std::string& device) {
-  constexpr std::string_view kPrefix = "cuda:";
-  int ordinal = -1;
-  if (device.starts_with(kPrefix)) {
-    const char* end = device.data() + device.size();
-    const auto [stop, failure] =
-        std::from_chars(device.data() + kPrefix.size(), end, ordinal);
-    if (failure == std::errc() && stop == end && ordinal >= 0) return ordinal;
-  }
-  return Error{ErrorCode::bad_input,
-               fmt::format("device {}: write cpu or cuda:0", device)};
 }
 
 Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {

@@ -12,9 +12,6 @@ namespace plimsoll::train {
 // Whether this build has the module that talks to CUDA.
 bool has_cuda_module();
 
-// The number in "cuda:1".
-Result<int> cuda_ordinal(const std::string& device);
-
 // Of a device that is here, such as "cuda:0", for jobs of this precision. The
 // error names what is missing: driver, device, or the module. `calibrator` is
 // as in calibration.h: it is run once, then the cache is read. Without one, or

@@ -90,7 +90,7 @@ std::byte* JobMemory::view(std::int64_t offset) const {
 }
 
 std::span<std::byte> JobMemory::bounce() const {
-  if (device_ == nullptr || host_.bytes() == 0) return {};
+  if (values_bytes_ == 0) return {};
   // The front of the values is the running job's.
   const std::int64_t half = values_bytes_ / 2;
   return {values() + half, static_cast<std::size_t>(half)};
@@ -138,9 +138,16 @@ Status JobMemory::clear(std::int64_t offset, std::int64_t bytes) {
   return copies_->synchronize();
 }
 
-Status JobMemory::keep_front(std::int64_t bytes, Ledger& ledger) {
+Status JobMemory::keep_front(std::int64_t bytes, std::int64_t host_bytes,
+                             Ledger& ledger) {
   unpin();
-  host_ = Arena();
+  values_bytes_ = 0;
+  if (host_bytes > 0) {
+    PLIMSOLL_RETURN_IF_ERROR(host_.shrink_to(
+        host_bytes, ledger, {"model", Purpose::parameters, Space::host, 0}));
+  } else {
+    host_ = Arena();
+  }
   const Space space = device_ != nullptr ? Space::device : Space::host;
   return programs_.shrink_to(bytes, ledger,
                              {"model", Purpose::parameters, space, 0});

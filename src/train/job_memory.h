@@ -26,6 +26,8 @@ class JobMemory {
   // Offsets are the arena's. A device's pointers are not for the host.
   std::byte* programs() const { return programs_.data(); }
   std::int64_t program_bytes() const { return programs_.bytes(); }
+  // The host's side of a job on a device; null on the CPU.
+  std::byte* host() const { return host_.data(); }
   // Where the input's batches and buffers lie: always the host's.
   std::byte* staging() const;
   // Host memory for values that come back while the job runs.
@@ -40,8 +42,10 @@ class JobMemory {
   // Room for pieces of states on their way; empty where view() serves.
   std::span<std::byte> bounce() const;
 
-  // Gives all but the first `bytes` of the programs' arena back.
-  Status keep_front(std::int64_t bytes, Ledger& ledger);
+  // Gives all but the first bytes of the programs' arena and of the host's
+  // side back.
+  Status keep_front(std::int64_t bytes, std::int64_t host_bytes,
+                    Ledger& ledger);
 
  private:
   void unpin() noexcept;

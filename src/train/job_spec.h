@@ -23,6 +23,7 @@ struct LayerSpec {
   std::string bias_initializer = "zeros";
   double rate = 0;              // dropout
   double negative_slope = 0.2;  // leaky_relu
+  std::string device;           // cpu, cuda:0; default: the job's
   std::string where;            // "mlp.toml:4: model.layers[1]", for errors
 };
 

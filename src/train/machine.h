@@ -27,6 +27,7 @@ class Machine {
       : Machine(std::move(profile)) {
     device_catalog_ = std::make_unique<ops::CudaCatalog>(device, cuda);
     device_profile_ = std::move(device);
+    home_ = "cuda:0";
   }
 
   const DeviceProfile& profile() const { return profile_; }  // the CPU's
@@ -34,7 +35,10 @@ class Machine {
   const DeviceProfile* device_profile() const {
     return device_profile_ ? &*device_profile_ : nullptr;
   }
-  // Of the device that programs run on.
+  // The device that programs run on, by name.
+  const std::string& home() const { return home_; }
+  void set_home(std::string name) { home_ = std::move(name); }
+  // What it can run.
   const graph::KernelCatalog& catalog() const {
     if (device_catalog_) return *device_catalog_;
     return *kernels_;
@@ -76,6 +80,7 @@ class Machine {
   std::int64_t planning_cap_bytes_ = 256 * kMiB;
   Ledger ledger_;
   std::unique_ptr<ops::KernelFactory> kernels_;
+  std::string home_ = "cpu";
   std::optional<DeviceProfile> device_profile_;
   std::unique_ptr<ops::CudaCatalog> device_catalog_;
   std::optional<DeviceMeter> meter_;

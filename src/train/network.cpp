@@ -27,6 +27,8 @@ class NetworkBuilder {
     builder_.set_scope(name);
     layer_ = &layer;
     name_ = name;
+    PLIMSOLL_ASSIGN(const graph::Place place, place_of(layer.device));
+    builder_.set_place(place);
     if (layer.type == "dense") return add_dense(layer);
     if (layer.type == "activation") return activate(layer.activation);
     if (layer.type == "dropout") {
@@ -45,6 +47,7 @@ class NetworkBuilder {
   }
 
   Network finish() {
+    builder_.set_place(graph::Place::home);
     network_.output = value_;
     return std::move(network_);
   }
@@ -54,6 +57,21 @@ class NetworkBuilder {
     const std::string where =
         layer_->where.empty() ? name_ : layer_->where + " (" + name_ + ")";
     return {ErrorCode::bad_input, where + ": " + what};
+  }
+
+  Result<graph::Place> place_of(const std::string& device) const {
+    if (device.empty() || device == options_.home) return graph::Place::home;
+    if (device == "cpu") return graph::Place::host;
+    return wrong(
+        options_.home == "cpu"
+            ? fmt::format(
+                  "is placed on {0}, but the job runs on the CPU alone: "
+                  "give it the device, as in --device {0}",
+                  device)
+            : fmt::format(
+                  "is placed on {}, but the job runs on {}: one process "
+                  "drives one device, and the CPU beside it",
+                  device, options_.home));
   }
 
   const Shape& shape() const { return builder_.type(value_).shape; }

@@ -31,6 +31,7 @@ struct NetworkOptions {
   bool training = false;  // dropout acts only in training
   std::int64_t seed = 1;
   graph::ValueId random_step;  // counter; needed when training with dropout
+  std::string home = "cpu";    // the job's device
 };
 
 // Names of layers, as given or type_1, type_2, ... as Keras counts them.

@@ -19,6 +19,7 @@ class Updates {
 
   Status add(const Parameter& parameter, ValueId gradient) {
     builder_.set_scope(parameter.name);
+    builder_.set_place(builder_.graph().place_of(parameter.value));
     if (optimizer_.type == "sgd") {
       add_sgd(parameter, gradient);
     } else if (optimizer_.type == "adam" || optimizer_.type == "adamw") {
@@ -83,6 +84,7 @@ Status add_updates(Builder& builder, const OptimizerSpec& optimizer,
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     PLIMSOLL_RETURN_IF_ERROR(updates.add(parameters[i], gradients[i]));
   }
+  builder.set_place(graph::Place::home);
   return {};
 }
 

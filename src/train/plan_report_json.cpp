@@ -84,8 +84,8 @@ std::string to_json(const PlanReport& report, bool whole_plan) {
     programs.push_back({{"name", program.name},
                         {"batch", program.batch},
                         {"instructions", program.order.size()},
-                        {"height_bytes", program.height_bytes},
-                        {"lower_bound_bytes", program.lower_bound_bytes}});
+                        {"height_bytes", program.home.height_bytes},
+                        {"lower_bound_bytes", program.home.lower_bound_bytes}});
   }
   const Choices& choices = report.choices;
   Json object = {

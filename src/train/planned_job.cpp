@@ -25,13 +25,15 @@ class JobPlanner {
     PLIMSOLL_ASSIGN(
         planned_.graphs,
         build_step_graphs(job_.model, job_.train,
-                          shape_of(data_.first().labels_field().shape)));
+                          shape_of(data_.first().labels_field().shape),
+                          machine_.home()));
     for (std::size_t i = 0; i < kStages; ++i) {
       if (!data_.inputs[i]) continue;
       const auto stage = static_cast<Stage>(i);
       PLIMSOLL_RETURN_IF_ERROR(add_programs(stage));
       PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
     }
+    PLIMSOLL_RETURN_IF_ERROR(check_placement());
     set_needs();
     PLIMSOLL_ASSIGN(planned_.plan,
                     plan::lay_out(planned_.needs, std::move(plans_),
@@ -57,6 +59,46 @@ class JobPlanner {
   std::int64_t alignment_bytes() const {
     const DeviceProfile* device = machine_.device_profile();
     return device ? device->alignment_bytes : plan::kBufferAlignment;
+  }
+
+  graph::PlaceCatalogs catalogs() const {
+    graph::PlaceCatalogs catalogs = machine_.catalog();
+    if (const DeviceProfile* device = machine_.device_profile()) {
+      catalogs.host = &machine_.kernels();
+      catalogs.to_host_bytes_per_second = device->copy_to_host_bytes_per_second;
+      catalogs.from_host_bytes_per_second =
+          device->copy_to_device_bytes_per_second;
+    }
+    return catalogs;
+  }
+
+  // What crosses between the device and layers on the host, in a step.
+  Status check_placement() {
+    if (!is_mixed()) return {};
+    if (!machine_.pins_memory()) {
+      return Error{ErrorCode::bad_input,
+                   "memory.pinned: layers on the CPU beside a device need "
+                   "pinned memory; leave it on"};
+    }
+    std::int64_t up = 0;
+    std::int64_t down = 0;
+    for (const auto& step : planned_.programs[0].lowered.instructions) {
+      if (!step.transfer) continue;
+      (step.place == graph::Place::host ? down : up) +=
+          step.output_types[0].bytes();
+    }
+    planned_.graphs.notes.push_back(fmt::format(
+        "Layers run on the CPU beside {}: in a step {} go to the device and {} "
+        "come back, beside the input.",
+        machine_.home(), format_bytes(up), format_bytes(down)));
+    return {};
+  }
+
+  bool is_mixed() const {
+    return std::any_of(planned_.programs.begin(), planned_.programs.end(),
+                       [](const PlannedProgram& program) {
+                         return program.lowered.is_mixed();
+                       });
   }
 
   // A full batch, and the last partial one where the set does not divide.
@@ -86,9 +128,8 @@ class JobPlanner {
   Status add_program(const std::string& name, const graph::Graph& graph,
                      std::int64_t batch) {
     PlannedProgram program;
-    PLIMSOLL_ASSIGN(
-        program.lowered,
-        graph::lower(graph, batch, machine_.catalog(), ops::standard_ops()));
+    PLIMSOLL_ASSIGN(program.lowered, graph::lower(graph, batch, catalogs(),
+                                                  ops::standard_ops()));
     CappedResource memory(machine_.planning_memory(),
                           machine_.planning_cap_bytes());
     PLIMSOLL_ASSIGN(auto plan,
@@ -100,7 +141,8 @@ class JobPlanner {
       program.job_state.push_back(state_index(state, graph.type(state.value)));
     }
     for (const graph::Instruction& step : program.lowered.instructions) {
-      kernel_bytes_ += step.kernel.private_bytes;
+      (step.place == graph::Place::home ? kernel_bytes_ : host_kernel_bytes_) +=
+          step.kernel.private_bytes;
     }
     planned_.numerics_key =
         stable_hash(hash_text(plan.numerics_key), planned_.numerics_key);
@@ -114,7 +156,7 @@ class JobPlanner {
     for (std::size_t i = 0; i < states.size(); ++i) {
       if (states[i].name == state.name) return static_cast<int>(i);
     }
-    states.push_back({state.name, state.role, type});
+    states.push_back({state.name, state.role, type, state.place});
     return static_cast<int>(states.size()) - 1;
   }
 
@@ -239,11 +281,8 @@ class JobPlanner {
       if (source) needs.runtime_floor_bytes += source->held_bytes();
     }
     needs.allowance_bytes = profile.allowance_bytes;
-    if (device) {
-      needs.device = device_needs(*device);
-    } else {
-      needs.kernel_bytes = kernel_bytes_;
-    }
+    needs.kernel_bytes = device ? host_kernel_bytes_ : kernel_bytes_;
+    if (device) needs.device = device_needs(*device);
   }
 
   std::int64_t host_floor_beside(const DeviceProfile& device) const {
@@ -257,6 +296,7 @@ class JobPlanner {
         });
     return device.host_floor_bytes +
            (products ? device.host_product_bytes : 0) +
+           (is_mixed() ? machine_.profile().runtime_floor_bytes : 0) +
            std::max(device.instruction_bytes,
                     machine_.profile().instruction_bytes) *
                instructions();
@@ -330,7 +370,8 @@ class JobPlanner {
   Machine& machine_;
   PlannedJob planned_;
   std::vector<plan::ProgramPlan> plans_;
-  std::int64_t kernel_bytes_ = 0;
+  std::int64_t kernel_bytes_ = 0;       // at home
+  std::int64_t host_kernel_bytes_ = 0;  // beside a device
 };
 
 }  // namespace

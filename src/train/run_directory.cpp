@@ -154,7 +154,7 @@ std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
           : 0;
   std::int64_t planned_height = 0;
   for (const plan::ProgramPlan& program : plan.programs) {
-    planned_height = std::max(planned_height, program.height_bytes);
+    planned_height = std::max(planned_height, program.home.height_bytes);
   }
   Json summary = {
       {"forecast",

@@ -84,8 +84,12 @@ Status RunningJob::make_programs() {
                                   program.job_state};
     if (machine_.device() != nullptr) {
       memory.alignment_bytes = machine_.device_profile()->alignment_bytes;
-      programs_.push_back(
-          runtime::Program::place(program.lowered, plan, std::move(memory)));
+      memory.host_arena = memory_.host();
+      memory.host_layout = &planned_.plan.host_arena;
+      PLIMSOLL_ASSIGN(auto placed, runtime::Program::place(
+                                       program.lowered, plan, std::move(memory),
+                                       machine_.kernels()));
+      programs_.push_back(std::move(placed));
       continue;
     }
     PLIMSOLL_ASSIGN(auto made, runtime::Program::prepare(program.lowered, plan,
@@ -150,6 +154,10 @@ Status RunningJob::run_once(int program, const Feed& feed,
 Status RunningJob::set_initial_state() {
   PLIMSOLL_RETURN_IF_ERROR(
       memory_.clear(0, planned_.plan.arena.staging_offset));
+  if (memory_.host() != nullptr) {
+    std::fill_n(memory_.host(), planned_.plan.host_arena.values_offset,
+                std::byte{0});
+  }
   const DType dtype = job_.train.precision;
   for (std::size_t i = 0; i < planned_.graphs.parameters.size(); ++i) {
     const Parameter& parameter = planned_.graphs.parameters[i];
@@ -216,13 +224,27 @@ std::optional<std::size_t> RunningJob::find_state(std::string_view name) const {
   return std::nullopt;
 }
 
+std::int64_t RunningJob::state_offset(std::size_t index) const {
+  const plan::JobPlan& plan = planned_.plan;
+  return (planned_.needs.states[index].place == graph::Place::home
+              ? plan.arena.state_offsets
+              : plan.host_arena.state_offsets)[index];
+}
+
+std::byte* RunningJob::state_view(std::size_t index) const {
+  const std::int64_t offset = state_offset(index);
+  return planned_.needs.states[index].place == graph::Place::home
+             ? memory_.view(offset)
+             : memory_.host() + offset;
+}
+
 Result<std::span<const std::byte>> RunningJob::state_piece(std::size_t index,
                                                            std::int64_t offset,
                                                            std::int64_t bytes) {
-  const std::int64_t start = state_offset(index) + offset;
-  if (const std::byte* here = memory_.view(start)) {
-    return std::span(here, static_cast<std::size_t>(bytes));
+  if (const std::byte* here = state_view(index)) {
+    return std::span(here + offset, static_cast<std::size_t>(bytes));
   }
+  const std::int64_t start = state_offset(index) + offset;
   const std::span<std::byte> room = memory_.bounce();
   const std::span<std::byte> piece =
       room.first(std::min(room.size(), static_cast<std::size_t>(bytes)));
@@ -232,10 +254,10 @@ Result<std::span<const std::byte>> RunningJob::state_piece(std::size_t index,
 
 Status RunningJob::fill_state(std::size_t index, const FillPiece& fill) {
   const std::int64_t bytes = planned_.needs.states[index].type.bytes();
-  const std::int64_t start = state_offset(index);
-  if (std::byte* here = memory_.view(start)) {
+  if (std::byte* here = state_view(index)) {
     return fill(0, {here, static_cast<std::size_t>(bytes)});
   }
+  const std::int64_t start = state_offset(index);
   const std::span<std::byte> room = memory_.bounce();
   for (std::int64_t offset = 0; offset < bytes;) {
     const auto piece = room.first(
@@ -297,12 +319,21 @@ std::int64_t RunningJob::recorded_height_bytes() const {
   return height;
 }
 
+Status KeptStates::read(std::size_t index, std::int64_t offset,
+                        std::span<std::byte> out) const {
+  if (states[index].place == graph::Place::home) {
+    return memory.read(offsets[index] + offset, out);
+  }
+  std::copy_n(memory.host() + offsets[index] + offset, out.size(), out.data());
+  return {};
+}
+
 Result<std::vector<std::byte>> KeptStates::read(std::string_view name) const {
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i].name != name) continue;
     bytes.resize(static_cast<std::size_t>(states[i].type.bytes()));
-    PLIMSOLL_RETURN_IF_ERROR(memory.read(offsets[i], bytes));
+    PLIMSOLL_RETURN_IF_ERROR(read(i, 0, bytes));
   }
   return bytes;
 }
@@ -316,7 +347,7 @@ Status RunningJob::restore(const KeptStates& kept) {
     }
     PLIMSOLL_RETURN_IF_ERROR(fill_state(
         *index, [&](std::int64_t offset, std::span<std::byte> piece) {
-          return kept.memory.read(kept.offsets[i] + offset, piece);
+          return kept.read(i, offset, piece);
         }));
   }
   examples_set_ = -1;
@@ -332,9 +363,12 @@ Result<KeptStates> RunningJob::keep_states() && {
   PLIMSOLL_RETURN_IF_ERROR(finished);
   KeptStates kept;
   kept.states = planned_.needs.states;
-  kept.offsets = planned_.plan.arena.state_offsets;
+  for (std::size_t i = 0; i < kept.states.size(); ++i) {
+    kept.offsets.push_back(state_offset(i));
+  }
   PLIMSOLL_RETURN_IF_ERROR(memory_.keep_front(
-      planned_.plan.arena.staging_offset, machine_.ledger()));
+      planned_.plan.arena.staging_offset,
+      planned_.plan.host_arena.values_offset, machine_.ledger()));
   kept.memory = std::move(memory_);
   return kept;
 }

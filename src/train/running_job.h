@@ -19,8 +19,10 @@ namespace plimsoll::train {
 struct KeptStates {
   JobMemory memory;
   std::vector<plan::StateNeed> states;
-  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> offsets;  // in the arena of their place
 
+  Status read(std::size_t index, std::int64_t offset,
+              std::span<std::byte> out) const;
   // A copy of a state's bytes; empty when there is none of that name.
   Result<std::vector<std::byte>> read(std::string_view name) const;
 };
@@ -80,7 +82,7 @@ class RunningJob {
   const std::vector<std::unique_ptr<runtime::Program>>& programs() const {
     return programs_;
   }
-  // Highest end of any range that any program's launches were given.
+  // Highest end of any range that any program's launches were given at home.
   std::int64_t recorded_height_bytes() const;
 
  private:
@@ -94,9 +96,10 @@ class RunningJob {
   Status run_once(int program, const Feed& feed, const JobInput& input);
   Status set_initial_state();
   Result<int> program_for(Stage stage, std::int64_t examples) const;
-  std::int64_t state_offset(std::size_t index) const {
-    return planned_.plan.arena.state_offsets[index];
-  }
+  // In the arena of its place.
+  std::int64_t state_offset(std::size_t index) const;
+  // Where the host can look at it; null on a device.
+  std::byte* state_view(std::size_t index) const;
   std::optional<std::size_t> find_state(std::string_view name) const;
 
   const JobSpec& job_;

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/units.h"
+#include "plimsoll/device.h"
 #include "plimsoll/model.h"
 #include "train/dataset.h"
 #include "train/fit.h"
@@ -37,6 +38,7 @@ train::LayerSpec spec_of(const Layer& layer) {
   spec.bias_initializer = layer.bias_initializer;
   spec.rate = layer.rate;
   spec.negative_slope = layer.negative_slope;
+  spec.device = layer.device;
   return spec;
 }
 
@@ -67,6 +69,7 @@ train::OptimizerSpec spec_of(const Optimizer& optimizer) {
 Layer layer_of(const char* type) {
   Layer layer;
   layer.type = type;
+  layer.device = current_device();
   return layer;
 }
 

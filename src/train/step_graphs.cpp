@@ -20,8 +20,11 @@ using graph::ValueId;
 class GraphMaker {
  public:
   GraphMaker(const ModelSpec& model, const TrainSpec& train,
-             const Shape& stored_label)
-      : model_(model), train_(train), stored_label_(stored_label) {}
+             const Shape& stored_label, const std::string& home)
+      : model_(model),
+        train_(train),
+        stored_label_(stored_label),
+        home_(home) {}
 
   Result<StepGraphs> run() {
     PLIMSOLL_RETURN_IF_ERROR(check());
@@ -61,7 +64,8 @@ class GraphMaker {
   Result<graph::Graph> predict() {
     Builder builder;
     const ValueId input = features(builder);
-    PLIMSOLL_ASSIGN(Network network, build_network(builder, model_, input, {}));
+    PLIMSOLL_ASSIGN(Network network, build_network(builder, model_, input,
+                                                   {false, 1, {}, home_}));
     builder.output(network.output);
     graphs_.output = builder.type(network.output);
     graphs_.parameters = network.parameters;
@@ -103,8 +107,9 @@ class GraphMaker {
   Result<graph::Graph> evaluate() {
     Builder builder;
     const ValueId input = features(builder);
-    PLIMSOLL_ASSIGN(const Network network,
-                    build_network(builder, model_, input, {}));
+    PLIMSOLL_ASSIGN(
+        const Network network,
+        build_network(builder, model_, input, {false, 1, {}, home_}));
     PLIMSOLL_RETURN_IF_ERROR(score(builder, network));
     return finish(builder);
   }
@@ -114,7 +119,7 @@ class GraphMaker {
     const TensorType scalar{train_.precision, Shape{}};
     const TensorType counter{DType::i64, Shape{}};
     const ValueId input = features(builder);
-    NetworkOptions options{true, train_.seed, ValueId()};
+    NetworkOptions options{true, train_.seed, ValueId(), home_};
     if (uses_dropout(model_)) {
       options.random_step = builder.state(kRandomStep, Role::counter, counter);
     }
@@ -156,6 +161,7 @@ class GraphMaker {
   const ModelSpec& model_;
   const TrainSpec& train_;
   const Shape& stored_label_;
+  const std::string& home_;
   StepGraphs graphs_;
 };
 
@@ -165,8 +171,9 @@ std::string metric_sum(const std::string& metric) { return "metric/" + metric; }
 
 Result<StepGraphs> build_step_graphs(const ModelSpec& model,
                                      const TrainSpec& train,
-                                     const Shape& stored_label) {
-  return GraphMaker(model, train, stored_label).run();
+                                     const Shape& stored_label,
+                                     const std::string& home) {
+  return GraphMaker(model, train, stored_label, home).run();
 }
 
 }  // namespace plimsoll::train

@@ -31,9 +31,10 @@ struct StepGraphs {
   std::vector<std::string> notes;
 };
 
-// `stored_label` is one example's label in the data.
+// `stored_label` is one example's label in the data, `home` the job's device.
 Result<StepGraphs> build_step_graphs(const ModelSpec& model,
                                      const TrainSpec& train,
-                                     const Shape& stored_label);
+                                     const Shape& stored_label,
+                                     const std::string& home);
 
 }  // namespace plimsoll::train

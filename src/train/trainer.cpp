@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "device/cpu/process_memory.h"
+#include "device/device_name.h"
 #include "train/cuda_profile.h"
 #include "train/exhaustion.h"
 #include "train/plan_report_json.h"

@@ -94,6 +94,7 @@ Result<Workplace> open_workplace(const JobSpec& job,
         std::move(profile), std::move(target->profile),
         ops::CudaSettings{job.train.tf32});
     place.machine->set_pins_memory(job.memory.pinned);
+    if (!options.device_profile) place.machine->set_home(options.device);
   } else {
     place.machine = std::make_unique<Machine>(std::move(profile));
   }

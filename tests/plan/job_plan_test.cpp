@@ -15,9 +15,9 @@ ProgramPlan program(std::string name, std::int64_t height,
                     TransientBytes at_peak) {
   ProgramPlan made;
   made.name = std::move(name);
-  made.height_bytes = height;
-  made.at_peak = at_peak;
-  made.lower_bound_bytes = at_peak.total();
+  made.home.height_bytes = height;
+  made.home.at_peak = at_peak;
+  made.home.lower_bound_bytes = at_peak.total();
   return made;
 }
 
@@ -152,14 +152,16 @@ TEST(LayOut, AbsurdSizesAreErrors) {
               n.states[1].type.shape = Shape{Dim::batch(), 4};
             }),
             "state w: its shape depends on the batch");
-  EXPECT_EQ(said([](JobNeeds&, Programs& p) { p[0].height_bytes = -1; }),
+  EXPECT_EQ(said([](JobNeeds&, Programs& p) { p[0].home.height_bytes = -1; }),
             "program train" + why);
-  EXPECT_EQ(said([](JobNeeds&, Programs& p) { p[0].height_bytes = kMost; }),
-            "program train" + why);
-  EXPECT_EQ(said([](JobNeeds&, Programs& p) { p[0].at_peak.scratch = 64; }),
-            "program train" + why);
+  EXPECT_EQ(
+      said([](JobNeeds&, Programs& p) { p[0].home.height_bytes = kMost; }),
+      "program train" + why);
+  EXPECT_EQ(
+      said([](JobNeeds&, Programs& p) { p[0].home.at_peak.scratch = 64; }),
+      "program train" + why);
   EXPECT_EQ(said([](JobNeeds& n, Programs& p) {
-              p[0].height_bytes = std::int64_t{1} << 62;
+              p[0].home.height_bytes = std::int64_t{1} << 62;
               n.user_bytes = std::int64_t{1} << 61;
             }),
             "transient buffers" + why);
@@ -194,7 +196,8 @@ TEST(LayOutOnADevice, EachSpaceHasItsOwn) {
   EXPECT_EQ(plan->arena.bytes, 2 * kMiB);
   // Room for values, three slots of 1024, the pipeline.
   EXPECT_EQ(plan->host_arena,
-            (HostLayout{0, kValuesBytes, kValuesBytes + 3 * 1024,
+            (HostLayout{std::vector<std::int64_t>(6, -1), 0, kValuesBytes,
+                        kValuesBytes + 3 * 1024, kValuesBytes + 3 * 1024 + 128,
                         kValuesBytes + 4096}));
   ASSERT_TRUE(plan->device);
   const Accounts& device = plan->device->accounts;

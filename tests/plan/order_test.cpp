@@ -82,7 +82,7 @@ TEST(Order, LowestCandidateIsChosenAndTiesKeepTheGivenOrder) {
                 peak(program, updates_first(program, dependent, heap())),
                 peak(program, release_soonest(program, dependent,
                                               kBufferAlignment, heap()))});
-  EXPECT_EQ(plan->lower_bound_bytes, least);
+  EXPECT_EQ(plan->home.lower_bound_bytes, least);
 
   ProgramBuilder build;  // nothing to gain
   const auto x = build.input("x", 64);

@@ -24,7 +24,7 @@ TEST(ProgramPlan, AnEmptyProgramTakesNothing) {
   const auto plan = plan_program(program, "predict");
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->name, "predict");
-  EXPECT_EQ(plan->height_bytes, 0);
+  EXPECT_EQ(plan->home.height_bytes, 0);
   EXPECT_TRUE(validate(program, *plan));
 }
 
@@ -42,9 +42,9 @@ TEST(ProgramPlan, LivesFromFirstWriterToLastReader) {
   const auto plan = plan_program(build.program, "train");
   ASSERT_TRUE(plan);
   // Sizes in whole 64 bytes: a 1024, b 2048, c 512, scratch and loss 64.
-  EXPECT_EQ(plan->lower_bound_bytes, 1024 + 2048 + 64);
-  EXPECT_EQ(plan->height_bytes, plan->lower_bound_bytes);
-  EXPECT_EQ(plan->at_peak, (TransientBytes{1024 + 2048, 0, 64}));
+  EXPECT_EQ(plan->home.lower_bound_bytes, 1024 + 2048 + 64);
+  EXPECT_EQ(plan->home.height_bytes, plan->home.lower_bound_bytes);
+  EXPECT_EQ(plan->home.at_peak, (TransientBytes{1024 + 2048, 0, 64}));
   EXPECT_EQ(memory_timeline(build.program, *plan),
             (std::vector<std::int64_t>{1024, 3136, 2560, 576}));
   EXPECT_EQ(plan->buffer_offsets[x.pos()], -1);
@@ -63,7 +63,7 @@ TEST(ProgramPlan, OutputsLiveToTheEnd) {
   build.run("second", {x}, {second});
   const auto plan = plan_program(build.program, "predict");
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->height_bytes, 1280);
+  EXPECT_EQ(plan->home.height_bytes, 1280);
   EXPECT_NE(plan->buffer_offsets[first.pos()],
             plan->buffer_offsets[second.pos()]);
 }
@@ -80,7 +80,7 @@ TEST(ProgramPlan, BuffersOfNoBytesGetOffsetZero) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->buffer_offsets[empty.pos()], 0);
   EXPECT_EQ(plan->buffer_offsets[unused.pos()], 0);
-  EXPECT_EQ(plan->height_bytes, 64);
+  EXPECT_EQ(plan->home.height_bytes, 64);
   EXPECT_TRUE(validate(build.program, *plan));
 }
 
@@ -97,7 +97,7 @@ TEST(ProgramPlan, PhasesBecomeAccounts) {
   build.run("w", {u, w}, {w}, Phase::update);
   const auto plan = plan_program(build.program, "train");
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->at_peak, (TransientBytes{64, 128 + 256, 64}));
+  EXPECT_EQ(plan->home.at_peak, (TransientBytes{64, 128 + 256, 64}));
   EXPECT_EQ(plan->buffer_offsets[w.pos()], -1);
 }
 
@@ -187,7 +187,7 @@ TEST(ProgramPlan, KeepsALargerAlignment) {
     }
     const auto timeline = memory_timeline(program, *plan, 256);
     EXPECT_EQ(*std::max_element(timeline.begin(), timeline.end()),
-              plan->lower_bound_bytes);
+              plan->home.lower_bound_bytes);
   }
 }
 

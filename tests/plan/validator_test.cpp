@@ -29,9 +29,9 @@ class Validator : public ::testing::Test {
     plan.order = {0, 1, 2, 3, 4};
     plan.buffer_offsets = {-1, -1, 0, 64, 192};
     plan.scratch_offsets = {-1, 192, -1, -1, -1};
-    plan.height_bytes = 256;
-    plan.lower_bound_bytes = 256;
-    plan.at_peak = {64, 128, 64};
+    plan.home.height_bytes = 256;
+    plan.home.lower_bound_bytes = 256;
+    plan.home.at_peak = {64, 128, 64};
     plan.compute_seconds = 5e-6;
     plan.numerics_key = graph::numerics_key(build.program);
   }
@@ -138,13 +138,24 @@ TEST_F(Validator, OutputsMustLiveToTheEnd) {
             "position 4");
 }
 
+TEST_F(Validator, MemoryOfTheOtherPlace) {
+  build.program.instructions[0].place = graph::Place::host;
+  EXPECT_EQ(verdict(), "plan: make_a reads w at the wrong place");
+  build.program.instructions[0].transfer = true;
+  EXPECT_EQ(verdict(), "plan: make_a writes a at the wrong place");
+  build.program.instructions[0].place = graph::Place::home;
+  build.program.instructions[0].transfer = false;
+  build.program.instructions[1].transfer = true;
+  EXPECT_EQ(verdict(), "plan: make_b reads a at the wrong place");
+}
+
 TEST_F(Validator, AboveTheHeight) {
   plan.buffer_offsets[4] = 256;
   EXPECT_EQ(verdict(), "plan: y ends at 320, above the height 256");
 }
 
 TEST_F(Validator, HeightThatNothingReaches) {
-  plan.height_bytes = 320;
+  plan.home.height_bytes = 320;
   EXPECT_EQ(verdict(), "plan: height is 320, but the highest end is 256");
 }
 
@@ -181,10 +192,10 @@ TEST_F(Validator, ImpossibleEnds) {
 }
 
 TEST_F(Validator, WrongSums) {
-  plan.lower_bound_bytes = 192;
+  plan.home.lower_bound_bytes = 192;
   EXPECT_EQ(verdict(), "plan: most bytes alive are 256, not 192");
-  plan.lower_bound_bytes = 256;
-  plan.at_peak = {128, 64, 64};
+  plan.home.lower_bound_bytes = 256;
+  plan.home.at_peak = {128, 64, 64};
   EXPECT_EQ(verdict(),
             "plan: bytes at the peak by purpose are not those of the plan");
 }
@@ -220,18 +231,19 @@ TEST_F(Validator, FindsAnOutputMovedOntoAnInput) {
     ProgramPlan bad = *good;
     bad.buffer_offsets[out.pos()] = good->buffer_offsets[in.pos()];
     // A height that is right, so that only the overlap is wrong.
-    bad.height_bytes = 0;
+    bad.home.height_bytes = 0;
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       if (bad.buffer_offsets[i] < 0) continue;
-      bad.height_bytes = std::max(
-          bad.height_bytes,
+      bad.home.height_bytes = std::max(
+          bad.home.height_bytes,
           bad.buffer_offsets[i] + (program.buffers[i].bytes + 63) / 64 * 64);
     }
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       if (bad.scratch_offsets[i] < 0) continue;
       const std::int64_t bytes = program.instructions[i].kernel.scratch_bytes;
-      bad.height_bytes = std::max(
-          bad.height_bytes, bad.scratch_offsets[i] + (bytes + 63) / 64 * 64);
+      bad.home.height_bytes =
+          std::max(bad.home.height_bytes,
+                   bad.scratch_offsets[i] + (bytes + 63) / 64 * 64);
     }
     const Status status = validate(program, bad);
     ASSERT_FALSE(status);

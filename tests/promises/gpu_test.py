@@ -158,7 +158,9 @@ class Gpu(JobTest):
             self.assertAlmostEqual(here, there, delta=1e-4 * abs(there))
 
     def test_resumes_with_the_same_bits(self):
-        path = self.write_job(wide(64, 16, examples=640))
+        self.check_resumes(self.write_job(wide(64, 16, examples=640)))
+
+    def check_resumes(self, path):
         whole = self.train(path, *DEVICE, "--host-memory", "4GiB", "--epochs",
                            4, watched=False)
         folder = self.path("parts")
@@ -196,6 +198,45 @@ class Gpu(JobTest):
             .summary["loss_by_epoch"][0] for tf32 in ("false", "true"))
         self.assertNotEqual(exact, rounded)
         self.assertAlmostEqual(exact, rounded, delta=1e-2 * abs(exact))
+
+    def test_layers_on_the_cpu_beside_the_device(self):
+        def placed(*devices, **train):
+            layers = [dense(300, "relu"), {"type": "dropout", "rate": 0.2},
+                      dense(200, "tanh"), dense(1, "sigmoid")]
+            for layer, device in zip(layers, devices):
+                if device:
+                    layer["device"] = device
+            return self.write_job(network(100, layers, 48, examples=1000,
+                                          epochs=3, **train))
+        whole = self.train(placed(), *DEVICE, "--host-memory", "4GiB",
+                           watched=False).summary["loss_by_epoch"]
+        for devices in (("cpu", "cpu"), ("", "", "", "cpu"),
+                        ("cpu", "", "cpu", ""), ("", "cpu", "", "cpu"),
+                        ("cpu", "cpu", "cpu", "cpu")):
+            path = placed(*devices)
+            losses = self.forecast_of(path).summary["loss_by_epoch"]
+            for here, there in zip(losses, whole):
+                self.assertAlmostEqual(here, there, delta=1e-4 * abs(there))
+            again = self.train(path, *DEVICE, "--host-memory", "4GiB",
+                               watched=False).summary["loss_by_epoch"]
+            self.assertEqual(losses, again)
+
+    def test_a_large_layer_on_the_cpu_leaves_the_device_small(self):
+        layers = [dense(16384, "relu"), dense(64, "relu"),
+                  dense(1, "sigmoid")]
+        layers[0]["device"] = "cpu"
+        job = network(8192, layers, 16, examples=64)
+        trained = self.forecast_of(self.write_job(job), host=12 * GIB,
+                                   device=400 * MIB)
+        # Parameters and Adam's two moments: 1.5 GiB, on the host.
+        self.assertGreater(trained.summary["measured"]["host_ledger_peak"],
+                           3 * 512 * MIB)
+
+    def test_a_run_with_layers_on_the_cpu_resumes(self):
+        job = wide(64, 16, examples=640)
+        job["model"]["layers"][0]["device"] = "cpu"
+        path = self.write_job(job)
+        self.check_resumes(path)
 
     def test_the_plan_of_a_profile_bounds_the_devices_own(self):
         if "H200" not in CUDA["devices"][0]["model"]:

@@ -68,7 +68,7 @@ class CheckingTest : public ::testing::Test {
     ASSERT_TRUE(planned.ok());
     plan_ = *std::move(planned);
     layout_.transient_offset = 64;
-    layout_.bytes = 64 + plan_.height_bytes + 64;
+    layout_.bytes = 64 + plan_.home.height_bytes + 64;
     arena_.assign(static_cast<std::size_t>(layout_.bytes), std::byte{0});
   }
 
@@ -130,7 +130,7 @@ TEST_F(CheckingTest, RecordsTheHeightItWasGiven) {
   std::vector<float> x(16, 1.0f);
   (*program)->bind_input(0, x.data());
   ASSERT_TRUE((*program)->run().ok());
-  EXPECT_EQ((*program)->recorded_height_bytes(), plan_.height_bytes);
+  EXPECT_EQ((*program)->recorded_height_bytes(), plan_.home.height_bytes);
   float last = 0;
   std::memcpy(&last, (*program)->output(1), sizeof(last));
   EXPECT_EQ(last, 4.0f);

@@ -63,6 +63,35 @@ class DevicePlan : public ::testing::Test {
   Machine machine_{*cpu_profile(2, ""), device_, ops::CudaSettings{}};
 };
 
+TEST_F(DevicePlan, LayersOnTheCpuTakeTheirMemoryWithThem) {
+  JobSpec job = sample_job();
+  const PlannedJob whole = planned(job);
+  job.model.layers[0].device = "cpu";
+  const PlannedJob mixed = planned(job);
+  const auto on = [](const plan::SpaceForecast& space, Purpose purpose) {
+    return space.accounts[static_cast<std::size_t>(purpose)];
+  };
+  for (const Purpose purpose : {Purpose::parameters, Purpose::optimizer}) {
+    EXPECT_GT(on(mixed.plan.host, purpose), 120'000) << name_of(purpose);
+    EXPECT_LT(on(*mixed.plan.device, purpose),
+              on(*whole.plan.device, purpose) - 120'000)
+        << name_of(purpose);
+  }
+  ASSERT_EQ(mixed.graphs.notes.size(), 1);
+  // One layer's results and their gradients: 64 x 300 floats.
+  EXPECT_EQ(mixed.graphs.notes[0],
+            "Layers run on the CPU beside cuda:0: in a step 75.0 KiB go to the "
+            "device and 75.0 KiB come back, beside the input.");
+  const auto read = plan::job_plan_from_json(plan::to_json(mixed.plan));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, mixed.plan);
+
+  machine_.set_pins_memory(false);
+  const auto refused = plan_programs(job, *open_data(job, 2), machine_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("memory.pinned"), std::string::npos);
+}
+
 TEST_F(DevicePlan, StatesInputsAndBuffersLieOnTheDevice) {
   const JobSpec job = sample_job();
   const PlannedJob made = planned(job);

@@ -113,7 +113,10 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "`host`, `device` and `pinned`"},
       {"rate = 0.5", "rate = 0.5, units = 3",
        "job.toml:6: model.layers[2].units: unknown key `units` in a dropout "
-       "layer; it takes `type`, `name` and `rate`"},
+       "layer; it takes `type`, `name`, `rate` and `device`"},
+      {"rate = 0.5", "rate = 0.5, device = \"gpu\"",
+       "job.toml:6: model.layers[2].device: must be cpu or cuda:0, cuda:1, "
+       "..."},
       {"examples = 100", "exampels = 100",
        "job.toml:19: data.source.exampels: unknown key `exampels` in a random "
        "source; did you mean `examples`?"},

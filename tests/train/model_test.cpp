@@ -222,5 +222,21 @@ TEST_F(ModelTest, OtherShapesAfterTrainingAreBadInput) {
   EXPECT_EQ(made.predict(set()).size(), static_cast<std::size_t>(kExamples));
 }
 
+TEST(DeviceScopes, PlaceTheLayersMadeInside) {
+  EXPECT_EQ(Dense(1).device, "");
+  {
+    const auto on_gpu = device("cuda:0");
+    EXPECT_EQ(Dense(1).device, "cuda:0");
+    {
+      const auto on_cpu = device("cpu");
+      EXPECT_EQ(Dropout(0.5).device, "cpu");
+    }
+    EXPECT_EQ(Activation(relu).device, "cuda:0");
+    EXPECT_THROW(static_cast<void>(device("gpu")), Exception);
+    EXPECT_EQ(Flatten().device, "cuda:0");
+  }
+  EXPECT_EQ(Dense(1).device, "");
+}
+
 }  // namespace
 }  // namespace plimsoll::train::testing

@@ -33,15 +33,16 @@ class Promise : public ::testing::TestWithParam<int> {
 
     EXPECT_EQ(machine_.host().mapped_bytes() - mapped_before,
               (*step)->plan.host.pool_bytes);
-    EXPECT_LE(static_cast<double>(program.height_bytes),
-              1.02 * static_cast<double>(program.lower_bound_bytes));
+    EXPECT_LE(static_cast<double>(program.home.height_bytes),
+              1.02 * static_cast<double>(program.home.lower_bound_bytes));
     EXPECT_EQ(plan::total((*step)->plan.host.accounts),
               (*step)->plan.host.peak_bytes);
     if ((*step)->arena.bytes() > 256 * kMiB) ++above_256_mib_;
 
     const Status ran = (*step)->program->run();
     ASSERT_TRUE(ran.ok()) << ran.error().message;
-    EXPECT_EQ((*step)->program->recorded_height_bytes(), program.height_bytes);
+    EXPECT_EQ((*step)->program->recorded_height_bytes(),
+              program.home.height_bytes);
     // The distrustful run looks at every byte around every launch.
     if ((*step)->arena.bytes() < 512 * kKiB) {
       const Status checked = runtime::run_checked(*(*step)->program);

@@ -14,7 +14,8 @@ Graph merge_common_subexpressions(const Graph& graph) {
   for (std::size_t i = 0; i < merged.nodes.size(); ++i) {
     const Node& node = merged.nodes[i];
     std::string key =
-        fmt::format("{}({})", node.op->name, node.attrs.to_string());
+        fmt::format("{}({}) @{}", node.op->name, node.attrs.to_string(),
+                    static_cast<int>(node.place));
     for (const ValueId input : node.inputs) {
       key += fmt::format(" {}", input.index);
     }

@@ -95,7 +95,7 @@ class Units {
   bool alike(std::size_t a, std::size_t b) const {
     const Node& x = graph_.nodes[a];
     const Node& y = graph_.nodes[b];
-    return can_join(graph_, y) && x.phase == y.phase &&
+    return can_join(graph_, y) && x.phase == y.phase && x.place == y.place &&
            graph_.type(x.outputs[0]) == graph_.type(y.outputs[0]);
   }
 
@@ -183,7 +183,7 @@ class GroupWriter {
   Node write(const OpDef& fused, const std::vector<bool>& wanted) {
     for (const std::size_t member : members_) add(graph_.nodes[member]);
     const Node& last = graph_.nodes[members_.back()];
-    Node node{&fused, last.name, inputs_, {}, {}, last.phase};
+    Node node{&fused, last.name, inputs_, {}, {}, last.phase, last.place};
     for (const ValueId value : made_) {
       if (!wanted[value.pos()]) continue;
       node.outputs.push_back(value);

@@ -3,7 +3,8 @@
 namespace plimsoll::graph {
 
 Graph optimize(const Graph& graph, const StandardOps& ops) {
-  Graph better = merge_common_subexpressions(remove_dead_code(graph));
+  Graph better = merge_common_subexpressions(
+      add_transfers(remove_dead_code(graph), *ops.copy));
   // Epilogues first: a relu that a product can absorb must not be fused away.
   better = remove_dead_code(fold_epilogues(better));
   return remove_dead_code(fuse_elementwise(better, *ops.fused));

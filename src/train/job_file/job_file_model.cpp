@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/units.h"
+#include "device/device_name.h"
 #include "train/job_file/job_file_sections.h"
 #include "train/job_file/utf8.h"
 
@@ -24,11 +25,12 @@ Names keys_of_layer(const std::string& type) {
                                            "use_bias",
                                            "kernel_initializer",
                                            "bias_initializer",
-                                           "negative_slope"};
+                                           "negative_slope",
+                                           "device"};
   static constexpr string_view kActivation[] = {"type", "name", "activation",
-                                                "negative_slope"};
-  static constexpr string_view kDropout[] = {"type", "name", "rate"};
-  static constexpr string_view kFlatten[] = {"type", "name"};
+                                                "negative_slope", "device"};
+  static constexpr string_view kDropout[] = {"type", "name", "rate", "device"};
+  static constexpr string_view kFlatten[] = {"type", "name", "device"};
   if (type == "dense") return kDense;
   if (type == "activation") return kActivation;
   if (type == "dropout") return kDropout;
@@ -67,6 +69,11 @@ LayerSpec read_layer(JobErrors& errors, const JobValue& value,
     table.complain("negative_slope", "only leaky_relu has one");
   }
   table.read("negative_slope", RealRange{}, layer.negative_slope);
+  table.read("device", layer.device);
+  if (table.has("device") && layer.device != "cpu" &&
+      !cuda_ordinal(layer.device)) {
+    table.complain("device", "must be cpu or cuda:0, cuda:1, ...");
+  }
   return layer;
 }
 

@@ -1,0 +1,23 @@
+#include "device/device_name.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <string_view>
+
+namespace plimsoll {
+
+Result<int> cuda_ordinal(const std::string& device) {
+  constexpr std::string_view kPrefix = "cuda:";
+  int ordinal = -1;
+  if (device.starts_with(kPrefix)) {
+    const char* end = device.data() + device.size();
+    const auto [stop, failure] =
+        std::from_chars(device.data() + kPrefix.size(), end, ordinal);
+    if (failure == std::errc() && stop == end && ordinal >= 0) return ordinal;
+  }
+  return Error{ErrorCode::bad_input,
+               fmt::format("device {}: write cpu or cuda:0", device)};
+}
+
+}  // namespace plimsoll
