@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "train/cuda_profile.h"
+#include "train/process_config.h"
 
 namespace plimsoll::train {
 namespace {
@@ -55,6 +56,7 @@ SessionState::SessionState(const SessionOptions& options)
   if (place_.device_budget) {
     ledger.set_limit(Space::device, place_.device_budget->bytes);
   }
+  freeze_config();
 }
 
 SessionState::~SessionState() = default;

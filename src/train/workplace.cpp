@@ -9,6 +9,7 @@
 #include "ops/cuda_kernels.h"
 #include "train/calibration.h"
 #include "train/cuda_profile.h"
+#include "train/process_config.h"
 
 namespace plimsoll::train {
 namespace {
@@ -43,7 +44,7 @@ Result<std::optional<TargetDevice>> target_of(const JobSpec& job,
     PLIMSOLL_ASSIGN(DeviceProfile profile,
                     shipped_profile(*options.device_profile));
     DeviceMemory memory{profile.total_memory_bytes, std::nullopt,
-                        *options.device_profile};
+                        *options.device_profile, std::nullopt};
     return std::optional(TargetDevice{std::move(profile), std::move(memory)});
   }
   if (options.device == "cpu") return std::optional<TargetDevice>();
@@ -71,6 +72,10 @@ Status set_device_budget(const JobSpec& job, const RunOptions& options,
                              options.device_memory_env, job.memory.device},
                             memory));
   place.device_most_bytes = memory.free_bytes.value_or(memory.total_bytes);
+  if (memory.limit) {
+    place.device_most_bytes =
+        std::min(place.device_most_bytes, memory.limit->bytes);
+  }
   return {};
 }
 
@@ -81,6 +86,9 @@ Result<Workplace> open_workplace(const JobSpec& job,
   PLIMSOLL_RETURN_IF_ERROR(check_device_memory(job, options));
   Workplace place;
   PLIMSOLL_ASSIGN(place.system, read_system_memory());
+  if (const auto limit = configured("cpu").limit()) {
+    place.system.limits.push_back(*limit);
+  }
   PLIMSOLL_ASSIGN(place.budget, resolve_host_budget(
                                     {options.host_memory_flag,
                                      options.host_memory_env, job.memory.host},
