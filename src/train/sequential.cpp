@@ -11,6 +11,7 @@
 #include "train/fit.h"
 #include "train/plan_report_json.h"
 #include "train/report.h"
+#include "train/reserve.h"
 #include "train/running_job.h"
 #include "train/session_state.h"
 
@@ -185,6 +186,9 @@ struct Sequential::Impl final : train::SessionUser {
     prepared->planned = value_or_throw(
         train::plan_programs(job, prepared->data, place.machine()));
     check_against_kept(*prepared);
+    train::reserve_rest(place.place(),
+                        {held_bytes(Space::host), held_bytes(Space::device)},
+                        prepared->planned);
     return prepared;
   }
 

@@ -21,6 +21,7 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
 
   // Throws once the session is closed.
   Machine& machine() const;
+  const Workplace& place() const { return place_; }
   const Budget& budget() const { return place_.budget; }
   const std::optional<Budget>& device_budget() const {
     return place_.device_budget;

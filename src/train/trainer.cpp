@@ -15,6 +15,7 @@
 #include "train/plan_report_json.h"
 #include "train/remedies.h"
 #include "train/report.h"
+#include "train/reserve.h"
 #include "train/training_run.h"
 #include "train/workplace.h"
 
@@ -65,8 +66,8 @@ Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
   PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
   PLIMSOLL_ASSIGN(const JobData data,
                   open_data(job, place.machine->profile().threads));
-  PLIMSOLL_ASSIGN(const PlannedJob planned,
-                  plan_programs(job, data, *place.machine));
+  PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
+  reserve_rest(place, {}, planned);
   PlanReport report =
       report_on(job, planned, place.budget, place.device_budget);
   PLIMSOLL_RETURN_IF_ERROR(
@@ -140,6 +141,7 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
   PLIMSOLL_ASSIGN(JobData data,
                   open_data(job, place.machine->profile().threads));
   PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
+  reserve_rest(place, {}, planned);
   std::string plan_json;
   {
     PlanReport report =

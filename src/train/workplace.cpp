@@ -99,6 +99,12 @@ Result<Workplace> open_workplace(const JobSpec& job,
   if (target && options.calibrator.empty() && !options.rehearsal) {
     target->profile.host_floor_bytes += host_beside_library(profile, options);
   }
+  // A job's own word is about the device it trains on.
+  place.host_growth =
+      configured("cpu").growth && (target.has_value() || job.memory.growth);
+  place.device_growth =
+      job.memory.growth &&
+      (!target || options.device_profile || configured(options.device).growth);
   // What the line leaves beside the process itself; the allowance covers a
   // small graph at the tightest budget.
   const std::int64_t room = place.budget.bytes - profile.runtime_floor_bytes;

@@ -188,6 +188,21 @@ class Gpu(JobTest):
                   .summary["loss_by_epoch"] for pinned in ("true", "false")]
         self.assertEqual(*losses)
 
+    def test_all_memory_is_taken_on_request(self):
+        path = self.write_job(wide(300, 48, examples=1000, epochs=2))
+        for budget in (600 * MIB, 6 * GIB):
+            with DriverWatch() as driver:
+                trained = self.forecast_of(path, "--set", "memory.growth=false",
+                                           device=budget)
+            forecast = trained.summary["forecast"]["device_peak"]
+            self.assertLessEqual(forecast, budget)
+            self.assertLess(budget - forecast, 2 * MIB)
+            self.assertLessEqual(driver.peak, budget)
+        grown = self.train(path, *DEVICE, "--host-memory", "4GiB",
+                           watched=False)
+        self.assertEqual(grown.summary["loss_by_epoch"],
+                         trained.summary["loss_by_epoch"])
+
     def test_tf32_on_request(self):
         path = self.write_job(wide(2048, 256))
         exact, rounded = (

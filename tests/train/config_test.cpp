@@ -70,6 +70,25 @@ TEST_F(ConfigTest, ALimitIsACap) {
   EXPECT_TRUE(has(json, "pl::config limit (below --host-memory 1GiB)")) << json;
 }
 
+TEST_F(ConfigTest, WithoutGrowthTheHostsBudgetIsTaken) {
+  config::set_memory_growth("cpu", false);
+  Session session({.host = "256MiB", .threads = 2});
+  Sequential model{Dense(4, relu), Dense(1)};
+  model.compile(session);
+  const auto set = data::random(64, {3}).batch(32);
+  for (int i = 0; i < 2; ++i) {
+    const Plan plan = model.plan(set);
+    EXPECT_TRUE(plan.fits()) << plan.summary();
+    EXPECT_LE(plan.host_peak_bytes(), 256 * kMiB);
+    EXPECT_GT(plan.host_peak_bytes(), 256 * kMiB - 4096);
+    const FitHistory history = model.fit(set);
+    EXPECT_EQ(history.forecast_host_bytes, history.measured_host_bytes);
+    EXPECT_GT(history.measured_host_bytes, 64 * kMiB);
+    // Between jobs there are the weights alone.
+    EXPECT_LE(session.host_held_bytes(), 4096) << session.explain();
+  }
+}
+
 TEST_F(ConfigTest, AfterTheFirstSessionNothingIsSet) {
   config::set_memory_growth("cpu", true);
   const Session session({.host = "1GiB", .threads = 2});
@@ -134,6 +153,14 @@ TEST_F(ConfigTest, GpusAreListedWithTheirLimits) {
   EXPECT_EQ(large.device_budget_bytes(), 2 * kGiB);
   const Session small({.device = "cuda:0", .device_memory = "1GiB"});
   EXPECT_EQ(small.device_budget_bytes(), kGiB);
+  Session full({.host = "4GiB", .device = "cuda:1", .device_memory = "3GiB"});
+  Sequential model{Dense(4, relu), Dense(1)};
+  model.compile(full);
+  const Plan plan = model.plan(data::random(64, {3}).batch(32));
+  EXPECT_TRUE(plan.fits()) << plan.summary();
+  EXPECT_LE(plan.device_peak_bytes(), 3 * kGiB);
+  EXPECT_GT(plan.device_peak_bytes(), 3 * kGiB - 2 * kMiB);
+  EXPECT_LT(plan.host_peak_bytes(), kGiB);
   // A profile is of no device of this process.
   const Session planned({.device_profile = "t4"});
   EXPECT_EQ(planned.device_budget_bytes(), 15360 * kMiB);

@@ -2,6 +2,7 @@
 // what the driver shows once a session is closed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include "plimsoll/plimsoll.h"
 #include "train/cuda_profile.h"
 #include "train/device_meter.h"
+#include "train/process_config.h"
 
 namespace plimsoll::train::testing {
 namespace {
@@ -143,6 +145,28 @@ TEST_F(SessionGpu, PoolsAreAsForecast) {
   EXPECT_EQ(session.host_held_bytes(), 0) << session.explain();
   EXPECT_EQ(first.plan(set()).device_peak_bytes(),
             plan.device_peak_bytes() + session.device_held_bytes());
+}
+
+TEST_F(SessionGpu, WithoutGrowthTheBudgetIsTaken) {
+  reset_config();
+  config::set_memory_growth("cuda:0", false);
+  {
+    auto meter = DeviceMeter::open(0);
+    ASSERT_TRUE(meter) << meter.error().message;
+    Session session(on_gpu());
+    Sequential made = model(session);
+    std::int64_t seen = 0;
+    const auto look = [&](std::int64_t, double) {
+      seen = std::max(seen, meter->read());
+    };
+    const Plan plan = made.plan(set());
+    EXPECT_GT(plan.device_peak_bytes(), 2 * kGiB - 2 * kMiB);
+    const FitHistory history = made.fit(set(), {.on_progress = look});
+    EXPECT_EQ(history.forecast_device_bytes, history.measured_device_bytes);
+    EXPECT_LE(seen, 2 * kGiB);
+    EXPECT_GT(seen, 2 * kGiB - 64 * kMiB);
+  }
+  reset_config();
 }
 
 TEST_F(SessionGpu, ASmallBudgetIsRefused) {
