@@ -17,6 +17,7 @@
 #include "train/report.h"
 #include "train/reserve.h"
 #include "train/training_run.h"
+#include "train/unguarded.h"
 #include "train/workplace.h"
 
 namespace plimsoll::train {
@@ -143,14 +144,16 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
   PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
   reserve_rest(place, {}, planned);
   std::string plan_json;
+  bool fits = true;
   {
     PlanReport report =
         report_on(job, planned, place.budget, place.device_budget);
     PLIMSOLL_RETURN_IF_ERROR(
         add_limits_and_remedies(job, planned, data, place, report));
-    if (!report.fits) {
+    if (!report.fits && !unguarded()) {
       return Error{ErrorCode::does_not_fit, refusal_text(report)};
     }
+    fits = report.fits;
     plan_json = to_json(report, true);
   }
   const auto planning = read_process_status(getpid());
@@ -162,8 +165,13 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
     PLIMSOLL_RETURN_IF_ERROR(
         place.machine->open_device(ordinal, options.compiler));
   }
-  const Line line{place.budget.bytes,
-                  place.device_budget ? place.device_budget->bytes : 0};
+  Line line{place.budget.bytes,
+            place.device_budget ? place.device_budget->bytes : 0};
+  Ballast ballast;
+  if (!fits) {
+    ballast = leave_room(line, planned.plan, *place.machine);
+    line = no_line();
+  }
   auto outcome = TrainingRun(job, request, *place.machine, line,
                              std::move(planned), std::move(data))
                      .run(plan_json);

@@ -276,6 +276,13 @@ class FirstToExhaust(JobTest):
             self.assertEqual(code, 3)
             self.assertEqual(refused["first_to_exhaust"], kind)
             self.assertIn(f"{kind}", refused["refusal"])
+            # Nobody refusing beforehand, the allocation fails there.
+            failed = self.train(self.job_at(job, last + 1), *budgets,
+                                watched=False, code=1,
+                                env={"PLIMSOLL_UNGUARDED": "1"})
+            print(failed.ran.err.strip())
+            self.assertIn("the system refused", failed.ran.err)
+            self.assertIn(f"of {kind} memory", failed.ran.err)
 
     def test_five_jobs_end_at_the_devices_memory(self):
         self.check("device")
