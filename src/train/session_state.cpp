@@ -98,6 +98,7 @@ bool SessionState::close() noexcept {
   if (place_.machine && place_.machine->device() != nullptr) {
     static_cast<void>(place_.machine->device()->use_on_this_thread());
   }
+  const std::lock_guard lock(mutex_);
   for (SessionUser* const user : users_) user->let_go();
   place_.machine.reset();
   return true;
@@ -105,12 +106,17 @@ bool SessionState::close() noexcept {
 
 void SessionUser::join(SessionState& state) {
   leave();
+  const std::lock_guard lock(state.mutex_);
   state.users_.insert(this);
   session_ = state.shared_from_this();
 }
 
 void SessionUser::leave() noexcept {
-  if (session_) session_->users_.erase(this);
+  if (!session_) return;
+  {
+    const std::lock_guard lock(session_->mutex_);
+    session_->users_.erase(this);
+  }
   session_.reset();
 }
 

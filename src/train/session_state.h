@@ -1,7 +1,9 @@
 // What stands behind a public Session.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "plimsoll/error.h"
@@ -55,8 +57,9 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   friend class SessionUser;
   RunOptions options_;
   Workplace place_;
+  std::mutex mutex_;  // of the users: models may be compiled by any thread
   std::set<SessionUser*> users_;
-  int running_ = 0;
+  std::atomic<int> running_ = 0;
 };
 
 // A model or an iterator: holds memory of a session until that is closed.
