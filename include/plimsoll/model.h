@@ -33,8 +33,10 @@ struct FitHistory {
   std::vector<double> loss;                            // by epoch
   std::map<std::string, std::vector<double>> metrics;  // by name, by epoch
   double examples_per_second = 0;
-  std::int64_t forecast_host_bytes = 0;  // planned pools
-  std::int64_t measured_host_bytes = 0;  // counted at the system's own call
+  std::int64_t forecast_host_bytes = 0;    // planned pools
+  std::int64_t measured_host_bytes = 0;    // counted at the system's own call
+  std::int64_t forecast_device_bytes = 0;  // likewise; 0 on the CPU
+  std::int64_t measured_device_bytes = 0;
 };
 
 struct Evaluation {
@@ -47,6 +49,7 @@ class Plan {
  public:
   bool fits() const { return fits_; }
   std::int64_t host_peak_bytes() const { return host_peak_bytes_; }
+  std::int64_t device_peak_bytes() const { return device_peak_bytes_; }
   // A table for people.
   const std::string& summary() const { return summary_; }
   // The object of `plimsoll plan --json`.
@@ -56,6 +59,7 @@ class Plan {
   friend class Sequential;
   bool fits_ = false;
   std::int64_t host_peak_bytes_ = 0;
+  std::int64_t device_peak_bytes_ = 0;  // 0 on the CPU
   std::string summary_;
   std::string json_;
 };
@@ -68,7 +72,7 @@ class Sequential {
   Sequential(Sequential&&) noexcept;
   Sequential& operator=(Sequential&&) noexcept;
 
-  // `session` must outlive the model.
+  // The weights are the session's: they go when it is closed or goes.
   void compile(Session& session, CompileOptions options = {});
 
   Plan plan(const data::Dataset& data) const;

@@ -72,6 +72,7 @@ std::string accounts_table(const SpaceView& space) {
       remark =
           fmt::format("with {} allowance", format_bytes(space.allowance_bytes));
     }
+    if (purpose == Purpose::cache) remark = "reserved: growth is off";
     row(name_of(purpose), bytes, remark);
   }
   row("peak", space.forecast->peak_bytes, "");

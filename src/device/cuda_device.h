@@ -52,6 +52,8 @@ class CudaDevice : public Device {
   // run without a stop. Undone before they are unmapped.
   virtual Status pin(void* start, std::int64_t bytes) = 0;
   virtual void unpin(void* start) noexcept = 0;
+  // For calls from another thread than the one that opened the device.
+  virtual Status use_on_this_thread() = 0;
 };
 
 // What the module offers before there is a device.
@@ -71,5 +73,8 @@ class CudaModule {
 // The module, opened once. Errors say what is missing: the module, one of
 // CUDA's libraries, the driver, a device.
 Result<CudaModule*> open_cuda_module();
+// The program `plimsoll` that lies beside the module or is installed with it:
+// it can compile kernels. Empty where there is none.
+std::string module_program();
 
 }  // namespace plimsoll

@@ -71,4 +71,18 @@ Result<CudaModule*> open_cuda_module() {
   return module;
 }
 
+std::string module_program() {
+  std::error_code none;
+  for (const fs::path& module : places()) {
+    if (!fs::exists(module, none)) continue;
+    const fs::path folder = module.parent_path();
+    for (const fs::path& path :
+         {folder / "plimsoll",
+          fs::path(PLIMSOLL_INSTALL_PREFIX) / "bin/plimsoll"}) {
+      if (fs::is_regular_file(path, none)) return path.string();
+    }
+  }
+  return {};
+}
+
 }  // namespace plimsoll

@@ -65,9 +65,12 @@ Result<Arena> Arena::commit(MemorySource& source, Ledger& ledger,
   if (bytes == 0) return arena;
   void* start = source.map(bytes);
   if (start == nullptr) {
-    return Error{ErrorCode::over_budget,
-                 fmt::format("the system refused to map an arena of {} ({})",
-                             format_bytes(bytes), format_exact_bytes(bytes))};
+    const Space space = holdings[0].space;
+    return Error{
+        ErrorCode::over_budget,
+        fmt::format("the system refused to map {} ({}) of {} memory",
+                    format_bytes(bytes), format_exact_bytes(bytes),
+                    name_of(space == Space::pinned ? Space::host : space))};
   }
   arena.start_ = static_cast<std::byte*>(start);
   arena.bytes_ = bytes;

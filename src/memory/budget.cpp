@@ -59,12 +59,13 @@ Result<Budget> resolve_host_budget(const BudgetRequest& request,
 
 Result<Budget> resolve_device_budget(const BudgetRequest& request,
                                      const DeviceMemory& device) {
-  const SystemLimit limit =
+  SystemLimit limit =
       device.free_bytes
           ? SystemLimit{*device.free_bytes, "free device memory"}
           : SystemLimit{device.total_bytes,
                         fmt::format("total device memory of {} profile",
                                     device.profile)};
+  if (device.limit && device.limit->bytes < limit.bytes) limit = *device.limit;
   const Asked asked =
       strongest(request, "--device-memory", "PLIMSOLL_DEVICE_MEMORY");
   if (asked.text != nullptr) return cut(asked, device.total_bytes, &limit);

@@ -51,10 +51,11 @@ struct DeviceMemory {
   std::int64_t total_bytes = 0;
   std::optional<std::int64_t> free_bytes;  // empty: planned from a profile
   std::string profile;                     // its name, for people
+  std::optional<SystemLimit> limit = {};   // that the process was set
 };
 
-// The least of the request and what is free, or where nobody knows that, of
-// all there is. A percentage is of the total.
+// The least of the request, the limit, and what is free, or where nobody knows
+// that, of all there is. A percentage is of the total.
 Result<Budget> resolve_device_budget(const BudgetRequest& request,
                                      const DeviceMemory& device);
 

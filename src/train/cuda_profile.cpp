@@ -6,6 +6,7 @@
 #include "device/nvml/nvml.h"
 #include "device/shipped_profiles.h"
 #include "train/calibration.h"
+#include "train/process_config.h"
 #include "train/profile_cache.h"
 
 namespace plimsoll::train {
@@ -75,7 +76,8 @@ Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {
 
 Result<DeviceMemory> cuda_memory(const std::string& device) {
   PLIMSOLL_ASSIGN(const GpuFacts facts, facts_of(device));
-  return DeviceMemory{facts.total_bytes, facts.free_bytes, facts.name};
+  return DeviceMemory{facts.total_bytes, facts.free_bytes, facts.name,
+                      configured(device).limit()};
 }
 
 }  // namespace plimsoll::train

@@ -23,7 +23,7 @@ struct CudaProfileRequest {
   std::string calibrator;
 };
 Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request);
-// Its memory as the driver shows it now.
+// Its memory as the driver shows it now, with the process's own limit.
 Result<DeviceMemory> cuda_memory(const std::string& device);
 
 }  // namespace plimsoll::train

@@ -71,7 +71,7 @@ Fed feed(const Dataset& set, const JobSpec& job, int threads) {
 }
 
 train::PipelineReport report_on(const Dataset& set, Session& session) {
-  const int threads = session.state().machine.profile().threads;
+  const int threads = session.state().machine().profile().threads;
   const JobSpec job = job_of(set, 1);
   const Fed fed = feed(set, job, threads);
   const FeederLayout layout =
@@ -88,7 +88,7 @@ train::PipelineReport report_on(const Dataset& set, Session& session) {
 
 }  // namespace
 
-struct Iterator::Impl {
+struct Iterator::Impl final : train::SessionUser {
   Arena arena;
   // These two end before the memory they use.
   Fed fed;
@@ -97,8 +97,22 @@ struct Iterator::Impl {
   int held = -1;
 
   void release() {
-    if (held >= 0) feeder->release(held);
+    if (held >= 0) feeding().release(held);
     held = -1;
+  }
+
+  BatchFeeder& feeding() const {
+    if (!feeder) {
+      train::throw_error(
+          {ErrorCode::bad_input, "the iterator's session is closed"});
+    }
+    return *feeder;
+  }
+
+  void let_go() noexcept override {
+    held = -1;
+    feeder.reset();
+    arena = Arena();
   }
 };
 
@@ -108,7 +122,7 @@ Iterator::Iterator(Iterator&&) noexcept = default;
 Iterator& Iterator::operator=(Iterator&&) noexcept = default;
 
 Iterator Dataset::iterate(Session& session, std::int64_t seed) const {
-  train::Machine& machine = session.state().machine;
+  train::Machine& machine = session.state().machine();
   auto impl = std::make_unique<Iterator::Impl>();
   impl->fed = feed(*this, job_of(*this, seed), machine.profile().threads);
   const Input& input = impl->fed.input.input;
@@ -126,12 +140,13 @@ Iterator Dataset::iterate(Session& session, std::int64_t seed) const {
       input, impl->fed.options, impl->layout,
       {impl->arena.data(), static_cast<std::size_t>(impl->arena.bytes())}));
   train::throw_if_error(impl->feeder->start({}));
+  impl->join(session.state());
   return Iterator(std::move(impl));
 }
 
 ExampleBatch Iterator::next() {
   impl_->release();
-  const Batch batch = train::value_or_throw(impl_->feeder->next());
+  const Batch batch = train::value_or_throw(impl_->feeding().next());
   if (batch.examples == 0) return {};
   impl_->held = batch.slot;
   const JobInput& input = impl_->fed.input;
@@ -142,11 +157,11 @@ ExampleBatch Iterator::next() {
 
 void Iterator::start(std::int64_t epoch) {
   impl_->held = -1;
-  train::throw_if_error(impl_->feeder->start({epoch, 0, {}}));
+  train::throw_if_error(impl_->feeding().start({epoch, 0, {}}));
 }
 
 std::string Iterator::position() const {
-  const Position& at = impl_->feeder->position();
+  const Position& at = impl_->feeding().position();
   nlohmann::json json = {{"epoch", at.epoch}, {"examples", at.first}};
   if (!at.stream.numbers().empty()) json["stream"] = at.stream.numbers();
   return json.dump();
@@ -171,7 +186,7 @@ void Iterator::restore(const std::string& position) {
     train::throw_error({ErrorCode::bad_input, "not a position: too long"});
   }
   impl_->held = -1;
-  train::throw_if_error(impl_->feeder->start(at));
+  train::throw_if_error(impl_->feeding().start(at));
 }
 
 std::int64_t Iterator::held_bytes() const { return impl_->arena.bytes(); }

@@ -15,12 +15,25 @@ std::vector<Holding> holdings_of(const plan::Accounts& accounts, Space space) {
   for (int i = 0; i < kPurposes; ++i) {
     const auto purpose = static_cast<Purpose>(i);
     const std::int64_t bytes = accounts[static_cast<std::size_t>(i)];
-    if (purpose == Purpose::runtime || purpose == Purpose::user || bytes == 0) {
+    if (purpose == Purpose::runtime || purpose == Purpose::user ||
+        purpose == Purpose::cache || bytes == 0) {
       continue;
     }
     holdings.push_back({"job", purpose, space, bytes});
   }
   return holdings;
+}
+
+// What a job takes beyond its needs is mapped apart: the arena stays exact.
+Status reserve(const plan::Accounts& accounts, Space space,
+               MemorySource& source, Ledger& ledger,
+               std::vector<Arena>& reserved) {
+  const std::int64_t bytes = accounts[static_cast<std::size_t>(Purpose::cache)];
+  if (bytes == 0) return {};
+  const Holding holding{"reserved", Purpose::cache, space, bytes};
+  PLIMSOLL_ASSIGN(Arena taken, Arena::commit(source, ledger, {&holding, 1}));
+  reserved.push_back(std::move(taken));
+  return {};
 }
 
 }  // namespace
@@ -32,6 +45,7 @@ JobMemory& JobMemory::operator=(JobMemory&& other) noexcept {
   unpin();
   programs_ = std::move(other.programs_);
   host_ = std::move(other.host_);
+  reserved_ = std::move(other.reserved_);
   staging_offset_ = other.staging_offset_;
   values_offset_ = other.values_offset_;
   values_bytes_ = other.values_bytes_;
@@ -58,6 +72,9 @@ Result<JobMemory> JobMemory::commit(const plan::JobPlan& plan,
         memory.programs_,
         Arena::commit(machine.host(), machine.ledger(),
                       holdings_of(plan.host.accounts, Space::host)));
+    PLIMSOLL_RETURN_IF_ERROR(reserve(plan.host.accounts, Space::host,
+                                     machine.host(), machine.ledger(),
+                                     memory.reserved_));
     return memory;
   }
   memory.staging_offset_ = plan.host_arena.staging_offset;
@@ -70,6 +87,12 @@ Result<JobMemory> JobMemory::commit(const plan::JobPlan& plan,
       memory.programs_,
       Arena::commit(memory.device_->memory(), machine.ledger(),
                     holdings_of(plan.device->accounts, Space::device)));
+  PLIMSOLL_RETURN_IF_ERROR(reserve(plan.host.accounts, Space::host,
+                                   machine.host(), machine.ledger(),
+                                   memory.reserved_));
+  PLIMSOLL_RETURN_IF_ERROR(reserve(plan.device->accounts, Space::device,
+                                   memory.device_->memory(), machine.ledger(),
+                                   memory.reserved_));
   PLIMSOLL_ASSIGN(memory.copies_, memory.device_->make_stream());
   if (machine.pins_memory()) {
     PLIMSOLL_RETURN_IF_ERROR(
@@ -141,6 +164,7 @@ Status JobMemory::clear(std::int64_t offset, std::int64_t bytes) {
 Status JobMemory::keep_front(std::int64_t bytes, std::int64_t host_bytes,
                              Ledger& ledger) {
   unpin();
+  reserved_.clear();
   values_bytes_ = 0;
   if (host_bytes > 0) {
     PLIMSOLL_RETURN_IF_ERROR(host_.shrink_to(

@@ -51,7 +51,8 @@ class JobMemory {
   void unpin() noexcept;
 
   Arena programs_;
-  Arena host_;  // a device's staging; empty on the CPU
+  Arena host_;                   // a device's staging; empty on the CPU
+  std::vector<Arena> reserved_;  // beyond needs, where growth is off
   std::int64_t staging_offset_ = 0;
   std::int64_t values_offset_ = 0;
   std::int64_t values_bytes_ = 0;

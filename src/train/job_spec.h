@@ -67,6 +67,7 @@ struct MemorySpec {
   std::optional<std::string> host;
   std::optional<std::string> device;
   bool pinned = true;  // staging that a device copies from
+  bool growth = true;  // false: the whole budget is taken at the start
 };
 
 struct JobSpec {

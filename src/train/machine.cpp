@@ -23,6 +23,19 @@ Status Machine::open_device(int ordinal, const std::string& compiler) {
   return {};
 }
 
+Status Machine::check_device(std::int64_t budget_bytes,
+                             std::int64_t forecast_bytes) {
+  if (!device_) return {};
+  const std::int64_t held = device_bytes();
+  if (held <= budget_bytes) return {};
+  return Error{
+      ErrorCode::does_not_fit,
+      fmt::format("the driver holds {} on the device for this process, "
+                  "more than the budget of {}; the forecast was {}",
+                  format_bytes(held), format_bytes(budget_bytes),
+                  format_bytes(forecast_bytes))};
+}
+
 std::string Machine::fingerprint() const {
   std::string text =
       fmt::format("{} {} {} threads={}", profile_.kind, profile_.name,

@@ -53,6 +53,9 @@ class Machine {
   std::int64_t device_bytes() { return meter_->read(); }
   std::int64_t device_peak_bytes() const { return meter_->peak_bytes(); }
   const char* device_method() const { return meter_->method(); }
+  // For when every kernel has run and the driver takes no more: an error where
+  // it shows more than the budget.
+  Status check_device(std::int64_t budget_bytes, std::int64_t forecast_bytes);
   // Whether copies run from fixed pages; without, they stop for each other.
   bool pins_memory() const { return pins_memory_; }
   void set_pins_memory(bool pins) { pins_memory_ = pins; }

@@ -45,13 +45,15 @@ Json space_json(const plan::SpaceForecast& forecast, const Budget& budget,
     accounts[std::string(name_of(static_cast<Purpose>(i)))] =
         forecast.accounts[static_cast<std::size_t>(i)];
   }
-  return {{"budget", budget.bytes},
-          {"budget_source", budget.source},
-          {"peak", forecast.peak_bytes},
-          {"accounts", accounts},
-          {"pools", forecast.pool_bytes},
-          {"runtime_floor", figures.runtime_floor_bytes},
-          {"allowance", figures.allowance_bytes}};
+  return {
+      {"budget", budget.bytes},
+      {"budget_source", budget.source},
+      {"peak", forecast.peak_bytes},
+      {"accounts", accounts},
+      {"pools", forecast.pool_bytes},
+      {"reserved", forecast.accounts[static_cast<std::size_t>(Purpose::cache)]},
+      {"runtime_floor", figures.runtime_floor_bytes},
+      {"allowance", figures.allowance_bytes}};
 }
 
 Json batch_or_null(const std::optional<std::int64_t>& batch) {

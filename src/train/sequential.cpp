@@ -12,6 +12,7 @@
 #include "train/fit.h"
 #include "train/plan_report_json.h"
 #include "train/report.h"
+#include "train/reserve.h"
 #include "train/running_job.h"
 #include "train/session_state.h"
 
@@ -66,6 +67,18 @@ train::OptimizerSpec spec_of(const Optimizer& optimizer) {
   return spec;
 }
 
+// Bytes that the systems of both memories have given out.
+struct Mapped {
+  std::int64_t host = 0;
+  std::int64_t device = 0;
+};
+
+Mapped mapped(train::Machine& machine) {
+  CudaDevice* const device = machine.device();
+  return {machine.host().mapped_bytes(),
+          device != nullptr ? device->memory().mapped_bytes() : 0};
+}
+
 Layer layer_of(const char* type) {
   Layer layer;
   layer.type = type;
@@ -104,20 +117,21 @@ struct PreparedJob {
   PlannedJob planned;
 };
 
-struct Sequential::Impl {
+struct Sequential::Impl final : train::SessionUser {
   std::vector<Layer> layers;
-  // Not the Session, which can be moved.
-  train::SessionState* session = nullptr;
   CompileOptions options;
   train::KeptStates kept;
 
+  // Not the Session, which can be moved.
   train::SessionState& state() const {
-    if (!session) {
+    if (!joined()) {
       throw_error({ErrorCode::bad_input,
                    "the model is not compiled: call compile() first"});
     }
-    return *session;
+    return *joined();
   }
+
+  void let_go() noexcept override { kept = {}; }
 
   std::unique_ptr<PreparedJob> prepare(
       std::initializer_list<std::pair<Stage, const data::Dataset*>> sets,
@@ -150,8 +164,8 @@ struct Sequential::Impl {
         job.data = stated;
         prepared->data.resident = set->in_memory;
       }
-      auto how =
-          train::pipeline_options(job, stage, place.machine.profile().threads);
+      auto how = train::pipeline_options(job, stage,
+                                         place.machine().profile().threads);
       // A random validation set must not repeat the training set.
       how.seed += stage == Stage::train ? 0 : 1;
       prepared->data.openers[i] = [how, recipe = stated.source] {
@@ -164,7 +178,7 @@ struct Sequential::Impl {
             prepared->data.openers[i], stated.pipeline, how));
       }
       prepared->data.inputs[i] = value_or_throw(train::pipe(
-          job, stage, place.machine.profile().threads, std::move(source)));
+          job, stage, place.machine().profile().threads, std::move(source)));
       if (!first) continue;
       first = false;
       const auto& field = prepared->data.inputs[i]->features_field();
@@ -173,8 +187,11 @@ struct Sequential::Impl {
       }
     }
     prepared->planned = value_or_throw(
-        train::plan_programs(job, prepared->data, place.machine));
+        train::plan_programs(job, prepared->data, place.machine()));
     check_against_kept(*prepared);
+    train::reserve_rest(place.place(),
+                        {held_bytes(Space::host), held_bytes(Space::device)},
+                        prepared->planned);
     return prepared;
   }
 
@@ -193,28 +210,51 @@ struct Sequential::Impl {
     }
   }
 
-  // The plan's peak, with what the model still holds from before.
-  std::int64_t peak_bytes(const PreparedJob& prepared) const {
-    return prepared.planned.plan.host.peak_bytes + kept.memory.program_bytes();
+  // What the session's models and iterators hold already, this one's states
+  // among it.
+  std::int64_t held_bytes(Space space) const {
+    return state().machine().ledger().held_bytes(space);
+  }
+
+  train::PlanReport report(const PreparedJob& prepared) const {
+    const train::SessionState& place = state();
+    train::PlanReport made = train::report_on(
+        prepared.job, prepared.planned, place.budget(), place.device_budget());
+    if (!made.fits) return made;
+    const auto check = [&](const char* name, const plan::SpaceForecast& needs,
+                           std::int64_t held, const Budget& budget) {
+      if (!made.fits || needs.peak_bytes + held <= budget.bytes) return;
+      made.fits = false;
+      made.refusal = fmt::format(
+          "the job needs {} of {} memory beside the {} that the session's "
+          "models hold, more than the budget of {} ({})",
+          format_bytes(needs.peak_bytes), name, format_bytes(held),
+          format_bytes(budget.bytes), budget.source);
+    };
+    check("host", made.plan.host, held_bytes(Space::host), place.budget());
+    if (made.plan.device) {
+      check("device", *made.plan.device, held_bytes(Space::device),
+            *place.device_budget());
+    }
+    return made;
   }
 
   std::unique_ptr<RunningJob> open(PreparedJob& prepared) const {
     train::SessionState& place = state();
-    if (peak_bytes(prepared) > place.budget.bytes) {
-      train::PlanReport report =
-          train::report_on(prepared.job, prepared.planned, place.budget);
-      if (report.fits) {
-        report.refusal = fmt::format(
-            "the job needs {} beside the {} the model holds, more than the "
-            "budget of {} ({})",
-            format_bytes(prepared.planned.plan.host.peak_bytes),
-            format_bytes(kept.memory.program_bytes()),
-            format_bytes(place.budget.bytes), place.budget.source);
+    place.check_trains();
+    {
+      const train::PlanReport verdict = report(prepared);
+      if (!verdict.fits) {
+        throw_error({ErrorCode::does_not_fit, train::refusal_text(verdict)});
       }
-      throw_error({ErrorCode::does_not_fit, train::refusal_text(report)});
     }
+    place.use_device();
     auto running = value_or_throw(RunningJob::open(
-        prepared.job, prepared.planned, prepared.data, place.machine));
+        prepared.job, prepared.planned, prepared.data, place.machine()));
+    if (const auto& device = prepared.planned.plan.device) {
+      throw_if_error(place.machine().check_device(place.line().device_bytes,
+                                                  device->peak_bytes));
+    }
     throw_if_error(running->restore(kept));
     return running;
   }
@@ -223,7 +263,7 @@ struct Sequential::Impl {
   template <class Each>
   void run_stage(RunningJob& running, Stage stage, const Each& each) const {
     Status status;
-    state().machine.threads().enter([&] {
+    state().machine().threads().enter([&] {
       data::BatchFeeder& feeder = *running.feeder(stage);
       status = feeder.start({});
       while (status.ok()) {
@@ -254,18 +294,22 @@ Sequential::Sequential(Sequential&&) noexcept = default;
 Sequential& Sequential::operator=(Sequential&&) noexcept = default;
 
 void Sequential::compile(Session& session, CompileOptions options) {
-  impl_->session = &session.state();
+  impl_->let_go();
+  impl_->join(session.state());
   impl_->options = std::move(options);
-  impl_->kept = {};
 }
 
 Plan Sequential::plan(const data::Dataset& data) const {
   const auto prepared = impl_->prepare({{Stage::train, &data}}, 1);
-  const train::PlanReport report =
-      train::report_on(prepared->job, prepared->planned, impl_->state().budget);
+  const train::PlanReport report = impl_->report(*prepared);
   Plan plan;
-  plan.host_peak_bytes_ = impl_->peak_bytes(*prepared);
-  plan.fits_ = plan.host_peak_bytes_ <= impl_->state().budget.bytes;
+  plan.fits_ = report.fits;
+  plan.host_peak_bytes_ =
+      report.plan.host.peak_bytes + impl_->held_bytes(Space::host);
+  if (report.plan.device) {
+    plan.device_peak_bytes_ =
+        report.plan.device->peak_bytes + impl_->held_bytes(Space::device);
+  }
   plan.summary_ = train::summary_text(report);
   plan.json_ = train::to_json(report, false);
   return plan;
@@ -275,8 +319,13 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
   const auto prepared = impl_->prepare(
       {{Stage::train, &data}, {Stage::evaluate, options.validation}},
       options.epochs);
+  const train::SessionState::Running busy(impl_->state());
+  auto& machine = impl_->state().machine();
+  const Mapped before = mapped(machine);
   auto running = impl_->open(*prepared);
+  const Mapped opened = mapped(machine);
   impl_->kept = {};  // copied: the job holds the states now
+  const Mapped started = mapped(machine);
   train::FitHooks hooks;
   // What the caller's function throws waits until the states are kept.
   std::exception_ptr thrown;
@@ -293,12 +342,21 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
       }
     };
   }
-  auto& place = impl_->state();
-  auto record = train::fit(prepared->job, *running, prepared->data,
-                           place.machine, {place.budget.bytes, 0}, {}, hooks);
+  auto record = train::fit(prepared->job, *running, prepared->data, machine,
+                           impl_->state().line(), {}, hooks);
+  // Without what others hold. The states from before went when the job had
+  // them.
+  const auto taken = [&](std::int64_t Mapped::*space) {
+    return mapped(machine).*space - before.*space + opened.*space -
+           started.*space;
+  };
   FitHistory history;
   history.forecast_host_bytes = prepared->planned.plan.host.pool_bytes;
-  history.measured_host_bytes = place.machine.host().mapped_bytes();
+  history.measured_host_bytes = taken(&Mapped::host);
+  if (const auto& device = prepared->planned.plan.device) {
+    history.forecast_device_bytes = device->pool_bytes;
+    history.measured_device_bytes = taken(&Mapped::device);
+  }
   impl_->kept = value_or_throw(std::move(*running).keep_states());
   if (thrown) std::rethrow_exception(thrown);
   throw_if_error(record ? Status() : Status(record.error()));
@@ -313,6 +371,7 @@ FitHistory Sequential::fit(const data::Dataset& data, FitOptions options) {
 
 Evaluation Sequential::evaluate(const data::Dataset& data) {
   const auto prepared = impl_->prepare({{Stage::evaluate, &data}}, 1);
+  const train::SessionState::Running busy(impl_->state());
   const auto running = impl_->open(*prepared);
   throw_if_error(running->clear_metrics());
   std::int64_t examples = 0;
@@ -332,6 +391,7 @@ Evaluation Sequential::evaluate(const data::Dataset& data) {
 
 std::vector<float> Sequential::predict(const data::Dataset& data) {
   const auto prepared = impl_->prepare({{Stage::predict, &data}}, 1);
+  const train::SessionState::Running busy(impl_->state());
   const auto running = impl_->open(*prepared);
   const std::int64_t width =
       prepared->planned.graphs.output.shape.at(1).elements();
@@ -364,6 +424,8 @@ std::vector<float> Sequential::predict(const data::Dataset& data) {
 }
 
 std::vector<double> Sequential::weights(const std::string& name) const {
+  impl_->state().machine();  // throws once it is closed
+  if (!impl_->kept.states.empty()) impl_->state().use_device();
   const auto bytes = value_or_throw(impl_->kept.read(name));
   if (bytes.empty()) {
     throw_error({ErrorCode::bad_input,

@@ -1,24 +1,84 @@
 // What stands behind a public Session.
 #pragma once
 
-#include "memory/budget.h"
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+
 #include "plimsoll/error.h"
-#include "train/machine.h"
+#include "plimsoll/session.h"
+#include "train/fit.h"
+#include "train/workplace.h"
 
 namespace plimsoll::train {
 
-class SessionState {
- public:
-  SessionState(Budget line, SystemMemory memory, DeviceProfile profile)
-      : budget(std::move(line)),
-        system(std::move(memory)),
-        machine(std::move(profile)) {
-    machine.ledger().set_limit(Space::host, budget.bytes);
-  }
+class SessionUser;
 
-  Budget budget;
-  SystemMemory system;
-  Machine machine;
+class SessionState : public std::enable_shared_from_this<SessionState> {
+ public:
+  // Throws what is wrong with the options, or missing.
+  explicit SessionState(const SessionOptions& options);
+  ~SessionState();
+
+  // Throws once the session is closed.
+  Machine& machine() const;
+  const Workplace& place() const { return place_; }
+  const Budget& budget() const { return place_.budget; }
+  const std::optional<Budget>& device_budget() const {
+    return place_.device_budget;
+  }
+  Line line() const;
+
+  // Throws where the session is for planning alone.
+  void check_trains() const;
+  // Takes the device's context unless that is done, and makes it this
+  // thread's. Nothing on the CPU.
+  void use_device();
+
+  bool closed() const { return !place_.machine; }
+  // Takes back what users hold, then everything else. While a job runs it does
+  // nothing and answers false.
+  bool close() noexcept;
+
+  // Stands while a job runs.
+  class Running {
+   public:
+    explicit Running(SessionState& state) : state_(state) { ++state_.running_; }
+    ~Running() { --state_.running_; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    SessionState& state_;
+  };
+
+ private:
+  friend class SessionUser;
+  RunOptions options_;
+  Workplace place_;
+  std::mutex mutex_;  // of the users: models may be compiled by any thread
+  std::set<SessionUser*> users_;
+  std::atomic<int> running_ = 0;
+};
+
+// A model or an iterator: holds memory of a session until that is closed.
+class SessionUser {
+ public:
+  SessionUser() = default;
+  SessionUser(const SessionUser&) = delete;
+  SessionUser& operator=(const SessionUser&) = delete;
+  virtual ~SessionUser() { leave(); }
+
+  void join(SessionState& state);
+  void leave() noexcept;
+  // Gives back what is held; the session is about to close.
+  virtual void let_go() noexcept = 0;
+
+  SessionState* joined() const { return session_.get(); }
+
+ private:
+  std::shared_ptr<SessionState> session_;
 };
 
 // The edge of the library: an Error leaves as the one exception type.

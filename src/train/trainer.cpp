@@ -16,7 +16,9 @@
 #include "train/plan_report_json.h"
 #include "train/remedies.h"
 #include "train/report.h"
+#include "train/reserve.h"
 #include "train/training_run.h"
+#include "train/unguarded.h"
 #include "train/workplace.h"
 
 namespace plimsoll::train {
@@ -66,8 +68,8 @@ Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options) {
   PLIMSOLL_ASSIGN(Workplace place, open_workplace(job, options));
   PLIMSOLL_ASSIGN(const JobData data,
                   open_data(job, place.machine->profile().threads));
-  PLIMSOLL_ASSIGN(const PlannedJob planned,
-                  plan_programs(job, data, *place.machine));
+  PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
+  reserve_rest(place, {}, planned);
   PlanReport report =
       report_on(job, planned, place.budget, place.device_budget);
   PLIMSOLL_RETURN_IF_ERROR(
@@ -141,15 +143,18 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
   PLIMSOLL_ASSIGN(JobData data,
                   open_data(job, place.machine->profile().threads));
   PLIMSOLL_ASSIGN(PlannedJob planned, plan_programs(job, data, *place.machine));
+  reserve_rest(place, {}, planned);
   std::string plan_json;
+  bool fits = true;
   {
     PlanReport report =
         report_on(job, planned, place.budget, place.device_budget);
     PLIMSOLL_RETURN_IF_ERROR(
         add_limits_and_remedies(job, planned, data, place, report));
-    if (!report.fits) {
+    if (!report.fits && !unguarded()) {
       return Error{ErrorCode::does_not_fit, refusal_text(report)};
     }
+    fits = report.fits;
     plan_json = to_json(report, true);
   }
   const auto planning = read_process_status(getpid());
@@ -161,8 +166,13 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
     PLIMSOLL_RETURN_IF_ERROR(
         place.machine->open_device(ordinal, options.compiler));
   }
-  const Line line{place.budget.bytes,
-                  place.device_budget ? place.device_budget->bytes : 0};
+  Line line{place.budget.bytes,
+            place.device_budget ? place.device_budget->bytes : 0};
+  Ballast ballast;
+  if (!fits) {
+    ballast = leave_room(line, planned.plan, *place.machine);
+    line = no_line();
+  }
   auto outcome = TrainingRun(job, request, *place.machine, line,
                              std::move(planned), std::move(data))
                      .run(plan_json);

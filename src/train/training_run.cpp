@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/units.h"
 #include "train/checkpoint.h"
 
 namespace plimsoll::train {
@@ -33,7 +32,10 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   const std::string checkpoint = checkpoint_path(request_.run_dir);
   const bool resuming = request_.resume && std::filesystem::exists(checkpoint);
   PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine_));
-  PLIMSOLL_RETURN_IF_ERROR(check_device());
+  if (planned_.plan.device) {
+    PLIMSOLL_RETURN_IF_ERROR(machine_.check_device(
+        line_.device_bytes, planned_.plan.device->peak_bytes));
+  }
   if (resuming) {
     PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_, examples()));
     if (start.epoch >= job_.train.epochs) {
@@ -95,19 +97,6 @@ TrainOutcome TrainingRun::finished(const History& history,
   outcome.run_dir = request_.run_dir;
   outcome.summary_json = std::move(summary);
   return outcome;
-}
-
-// Every kernel has run by now: the driver takes no more.
-Status TrainingRun::check_device() {
-  if (machine_.device() == nullptr) return {};
-  const std::int64_t held = machine_.device_bytes();
-  if (held <= line_.device_bytes) return {};
-  return Error{
-      ErrorCode::does_not_fit,
-      fmt::format("the driver holds {} on the device for this process, "
-                  "more than the budget of {}; the forecast was {}",
-                  format_bytes(held), format_bytes(line_.device_bytes),
-                  format_bytes(planned_.plan.device->peak_bytes))};
 }
 
 std::int64_t TrainingRun::examples() const {

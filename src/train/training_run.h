@@ -27,7 +27,6 @@ class TrainingRun {
   Result<TrainOutcome> run(const std::string& plan_json);
 
  private:
-  Status check_device();
   Status finish_epoch(const FitRecord& record, const Progress& progress);
   // Something to tell people after this epoch, once; or empty.
   std::string note_on(const FitRecord& record, const Progress& progress);

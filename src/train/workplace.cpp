@@ -9,6 +9,7 @@
 #include "ops/cuda_kernels.h"
 #include "train/calibration.h"
 #include "train/cuda_profile.h"
+#include "train/process_config.h"
 
 namespace plimsoll::train {
 namespace {
@@ -43,7 +44,7 @@ Result<std::optional<TargetDevice>> target_of(const JobSpec& job,
     PLIMSOLL_ASSIGN(DeviceProfile profile,
                     shipped_profile(*options.device_profile));
     DeviceMemory memory{profile.total_memory_bytes, std::nullopt,
-                        *options.device_profile};
+                        *options.device_profile, std::nullopt};
     return std::optional(TargetDevice{std::move(profile), std::move(memory)});
   }
   if (options.device == "cpu") return std::optional<TargetDevice>();
@@ -54,6 +55,15 @@ Result<std::optional<TargetDevice>> target_of(const JobSpec& job,
   return std::optional(TargetDevice{std::move(profile), std::move(memory)});
 }
 
+// A library's process is more than the one the device's figures were taken in;
+// without a program for it, kernels are compiled here (seen: 150 MiB).
+std::int64_t host_beside_library(const DeviceProfile& cpu,
+                                 const RunOptions& options) {
+  constexpr std::int64_t kCompilerBytes = 192 * kMiB;
+  return cpu.runtime_floor_bytes +
+         (options.compiler.empty() ? kCompilerBytes : 0);
+}
+
 Status set_device_budget(const JobSpec& job, const RunOptions& options,
                          const DeviceMemory& memory, Workplace& place) {
   PLIMSOLL_ASSIGN(
@@ -62,6 +72,10 @@ Status set_device_budget(const JobSpec& job, const RunOptions& options,
                              options.device_memory_env, job.memory.device},
                             memory));
   place.device_most_bytes = memory.free_bytes.value_or(memory.total_bytes);
+  if (memory.limit) {
+    place.device_most_bytes =
+        std::min(place.device_most_bytes, memory.limit->bytes);
+  }
   return {};
 }
 
@@ -72,6 +86,9 @@ Result<Workplace> open_workplace(const JobSpec& job,
   PLIMSOLL_RETURN_IF_ERROR(check_device_memory(job, options));
   Workplace place;
   PLIMSOLL_ASSIGN(place.system, read_system_memory());
+  if (const auto limit = configured("cpu").limit()) {
+    place.system.limits.push_back(*limit);
+  }
   PLIMSOLL_ASSIGN(place.budget, resolve_host_budget(
                                     {options.host_memory_flag,
                                      options.host_memory_env, job.memory.host},
@@ -79,6 +96,15 @@ Result<Workplace> open_workplace(const JobSpec& job,
   PLIMSOLL_ASSIGN(DeviceProfile profile,
                   cpu_profile(options.threads, options.calibrator));
   PLIMSOLL_ASSIGN(auto target, target_of(job, options, profile.threads));
+  if (target && options.calibrator.empty() && !options.rehearsal) {
+    target->profile.host_floor_bytes += host_beside_library(profile, options);
+  }
+  // A job's own word is about the device it trains on.
+  place.host_growth =
+      configured("cpu").growth && (target.has_value() || job.memory.growth);
+  place.device_growth =
+      job.memory.growth &&
+      (!target || options.device_profile || configured(options.device).growth);
   // What the line leaves beside the process itself; the allowance covers a
   // small graph at the tightest budget.
   const std::int64_t room = place.budget.bytes - profile.runtime_floor_bytes;

@@ -17,6 +17,9 @@ struct Workplace {
   // Of a device with memory of its own, and the most one could ask for there.
   std::optional<Budget> device_budget;
   std::int64_t device_most_bytes = 0;
+  // Whether jobs take what they need, or all that they may.
+  bool host_growth = true;
+  bool device_growth = true;
 };
 
 Result<Workplace> open_workplace(const JobSpec& job, const RunOptions& options);

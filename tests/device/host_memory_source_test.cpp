@@ -71,5 +71,23 @@ TEST(HostMemorySourceTest, RefusalsAreNullAndCountNothing) {
   EXPECT_EQ(source.peak_mapped_bytes(), 0);
 }
 
+TEST(HostMemorySourceTest, TheSystemRefusesPastTheMost) {
+  HostMemorySource source;
+  const std::int64_t page = source.granularity_bytes();
+  source.set_most_bytes(10 * page);
+  void* first = source.map(6 * page);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(source.map(5 * page), nullptr);
+  void* rest = source.map(4 * page);
+  EXPECT_NE(rest, nullptr);
+  source.unmap(rest, 4 * page);
+  source.unmap(first, 6 * page);
+  // Others in the process are not bound by it.
+  HostMemorySource other;
+  void* more = other.map(20 * page);
+  ASSERT_NE(more, nullptr);
+  other.unmap(more, 20 * page);
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -125,5 +125,18 @@ TEST(DeviceBudgetTest, ARequestAboveWhatIsThereIsCut) {
             0u);
 }
 
+TEST(DeviceBudgetTest, TheProcesssOwnLimitIsACap) {
+  const DeviceMemory device{80 * kGiB, 79 * kGiB, "A100",
+                            SystemLimit{2 * kGiB, "a limit"}};
+  EXPECT_EQ(*resolve_device_budget({}, device), (Budget{2 * kGiB, "a limit"}));
+  BudgetRequest request;
+  request.flag = "4GiB";
+  EXPECT_EQ(*resolve_device_budget(request, device),
+            (Budget{2 * kGiB, "a limit (below --device-memory 4GiB)"}));
+  request.flag = "1GiB";
+  EXPECT_EQ(*resolve_device_budget(request, device),
+            (Budget{kGiB, "--device-memory"}));
+}
+
 }  // namespace
 }  // namespace plimsoll

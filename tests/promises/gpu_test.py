@@ -190,6 +190,21 @@ class Gpu(JobTest):
                   .summary["loss_by_epoch"] for pinned in ("true", "false")]
         self.assertEqual(*losses)
 
+    def test_all_memory_is_taken_on_request(self):
+        path = self.write_job(wide(300, 48, examples=1000, epochs=2))
+        for budget in (600 * MIB, 6 * GIB):
+            with DriverWatch() as driver:
+                trained = self.forecast_of(path, "--set", "memory.growth=false",
+                                           device=budget)
+            forecast = trained.summary["forecast"]["device_peak"]
+            self.assertLessEqual(forecast, budget)
+            self.assertLess(budget - forecast, 2 * MIB)
+            self.assertLessEqual(driver.peak, budget)
+        grown = self.train(path, *DEVICE, "--host-memory", "4GiB",
+                           watched=False)
+        self.assertEqual(grown.summary["loss_by_epoch"],
+                         trained.summary["loss_by_epoch"])
+
     def test_tf32_on_request(self):
         path = self.write_job(wide(2048, 256))
         exact, rounded = (
@@ -302,6 +317,13 @@ class FirstToExhaust(JobTest):
             self.assertEqual(code, 3)
             self.assertEqual(refused["first_to_exhaust"], kind)
             self.assertIn(f"{kind}", refused["refusal"])
+            # Nobody refusing beforehand, the allocation fails there.
+            failed = self.train(self.job_at(job, last + 1), *budgets,
+                                watched=False, code=1,
+                                env={"PLIMSOLL_UNGUARDED": "1"})
+            print(failed.ran.err.strip())
+            self.assertIn("the system refused", failed.ran.err)
+            self.assertIn(f"of {kind} memory", failed.ran.err)
 
     def test_five_jobs_end_at_the_devices_memory(self):
         self.check("device")

@@ -87,6 +87,7 @@ TEST(JobFile, ReadsEveryKey) {
   EXPECT_EQ(job->memory.host, "64MiB");
   EXPECT_FALSE(job->memory.device);
   EXPECT_TRUE(job->memory.pinned);
+  EXPECT_TRUE(job->memory.growth);
   EXPECT_FALSE(job->train.tf32);
 }
 
@@ -110,7 +111,7 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "`memory`?"},
       {"host = ", "zzz = ",
        "job.toml:34: memory.zzz: unknown key `zzz` in [memory]; it takes "
-       "`host`, `device` and `pinned`"},
+       "`host`, `device`, `pinned` and `growth`"},
       {"rate = 0.5", "rate = 0.5, units = 3",
        "job.toml:6: model.layers[2].units: unknown key `units` in a dropout "
        "layer; it takes `type`, `name`, `rate` and `device`"},

@@ -87,9 +87,11 @@ Result<std::unique_ptr<ResidentSet>> ResidentSet::load(const Indexed& set,
       ledger.charge({"data set in memory", Purpose::user, Space::host, bytes}));
   void* start = memory.map(bytes);
   if (start == nullptr) {
-    return Error{ErrorCode::over_budget,
-                 fmt::format("the system refused {} for the data set ({})",
-                             format_bytes(bytes), set.describe())};
+    return Error{
+        ErrorCode::over_budget,
+        fmt::format(
+            "the system refused {} of host memory for the data set ({})",
+            format_bytes(bytes), set.describe())};
   }
   std::unique_ptr<ResidentSet> resident(
       new ResidentSet(memory, std::move(entry), start, bytes));

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "device/cpu/address_limit.h"
+
 namespace plimsoll {
 namespace {
 
@@ -30,6 +32,8 @@ HostMemorySource::HostMemorySource() : page_bytes_(sysconf(_SC_PAGESIZE)) {}
 void* HostMemorySource::map(std::int64_t bytes) noexcept {
   if (bytes <= 0 || bytes % page_bytes_ != 0) return nullptr;
   const auto size = static_cast<std::size_t>(bytes);
+  std::optional<AddressLimit> limit;
+  if (most_bytes_) limit.emplace(*most_bytes_ - mapped_);
   void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "plimsoll/memory_source.h"
 
@@ -15,9 +16,12 @@ class HostMemorySource final : public MemorySource {
   void unmap(void* start, std::int64_t bytes) noexcept override;
   std::int64_t mapped_bytes() const noexcept override { return mapped_; }
   std::int64_t peak_mapped_bytes() const noexcept override { return peak_; }
+  // For tests: the system refuses to map more than this at one time.
+  void set_most_bytes(std::int64_t bytes) { most_bytes_ = bytes; }
 
  private:
   std::int64_t page_bytes_;
+  std::optional<std::int64_t> most_bytes_;
   std::atomic<std::int64_t> mapped_{0};
   std::atomic<std::int64_t> peak_{0};
 };

@@ -123,4 +123,8 @@ void CudaDeviceImpl::unpin(void* start) noexcept {
   static_cast<void>(PLIMSOLL_CUDA(cuMemHostUnregister, start));
 }
 
+Status CudaDeviceImpl::use_on_this_thread() {
+  return PLIMSOLL_CUDA(cuCtxSetCurrent, context_);
+}
+
 }  // namespace plimsoll::cuda

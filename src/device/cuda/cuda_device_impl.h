@@ -32,6 +32,7 @@ class CudaDeviceImpl final : public CudaDevice {
       Stream& stream, const std::function<Status()>& work) override;
   Status pin(void* start, std::int64_t bytes) override;
   void unpin(void* start) noexcept override;
+  Status use_on_this_thread() override;
 
  private:
   Status start(int ordinal);

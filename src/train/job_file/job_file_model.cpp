@@ -160,11 +160,12 @@ void read_train(TableReader& table, TrainSpec& train) {
 }
 
 void read_memory(TableReader& table, MemorySpec& memory) {
-  static constexpr string_view kKeys[] = {"host", "device", "pinned"};
+  static constexpr string_view kKeys[] = {"host", "device", "pinned", "growth"};
   table.allow(kKeys);
   table.read("host", memory.host);
   table.read("device", memory.device);
   table.read("pinned", memory.pinned);
+  table.read("growth", memory.growth);
   // Only the form is checked: what a percentage is of is not known here.
   constexpr std::int64_t kAnyWhole = std::int64_t{1} << 40;
   const auto check = [&](std::string_view key,
