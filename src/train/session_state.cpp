@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "train/cuda_profile.h"
+#include "device/device_name.h"
 #include "train/process_config.h"
 
 namespace plimsoll::train {

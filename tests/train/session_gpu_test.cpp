@@ -92,6 +92,35 @@ TEST_F(SessionGpu, TrainsAsTheCpuDoes) {
   }
 }
 
+TEST_F(SessionGpu, AScopePlacesLayersOnTheCpu) {
+  Session session(on_gpu());
+  const auto placed = [&](bool beside) {
+    std::vector<Layer> layers;
+    if (beside) {
+      const auto on_host = device("cpu");
+      layers.push_back(Dense(32, relu));
+    } else {
+      layers.push_back(Dense(32, relu));
+    }
+    layers.push_back(Dense(1, sigmoid));
+    Sequential made(layers);
+    made.compile(session, {.loss = binary_crossentropy});
+    return made;
+  };
+  Sequential mixed = placed(true);
+  Sequential whole = placed(false);
+  // Twice: what is kept between lies in both memories.
+  for (int i = 0; i < 2; ++i) {
+    const FitHistory history = mixed.fit(set(), {.epochs = 3});
+    expect_near(history.loss, whole.fit(set(), {.epochs = 3}).loss);
+    EXPECT_EQ(history.forecast_device_bytes, history.measured_device_bytes);
+    EXPECT_EQ(history.forecast_host_bytes, history.measured_host_bytes);
+    for (const char* name : kNames) {
+      expect_near(mixed.weights(name), whole.weights(name));
+    }
+  }
+}
+
 TEST_F(SessionGpu, TheSameBitsTwice) {
   std::vector<FitHistory> histories;
   std::vector<std::vector<double>> kernels;
