@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "device/nvml/nvml.h"
+#include "device/nvml/visible_gpus.h"
 #include "device/shipped_profiles.h"
 #include "train/calibration.h"
 #include "train/profile_cache.h"
@@ -19,13 +19,8 @@ Result<GpuFacts> facts_of(const std::string& device) {
     return Error{ErrorCode::device,
                  fmt::format("{}: {}", device, nvml.error().message)};
   }
-  PLIMSOLL_ASSIGN(auto devices, nvml->devices());
-  const auto index = static_cast<std::size_t>(ordinal);
-  if (index < devices.size()) return std::move(devices[index]);
-  return Error{ErrorCode::device,
-               fmt::format("{}: there is no such device; NVIDIA's driver shows "
-                           "{}",
-                           device, devices.size())};
+  PLIMSOLL_ASSIGN(VisibleGpu gpu, cuda_gpu(*nvml, ordinal));
+  return std::move(gpu.facts);
 }
 
 // By the vendor's figures where the device is known, else careful ones.

@@ -14,7 +14,8 @@ namespace plimsoll::train {
 
 class DeviceMeter {
  public:
-  // Before the process has a context there: what others hold is told apart.
+  // Of "cuda:`ordinal`", before the process has a context there: what others
+  // hold is told apart.
   static Result<DeviceMeter> open(int ordinal);
 
   // Now; also kept as the peak where it is larger. Takes no memory.
@@ -25,14 +26,14 @@ class DeviceMeter {
   const char* method() const;
 
  private:
-  DeviceMeter(Nvml nvml, int ordinal, pid_t process, std::int64_t before)
+  DeviceMeter(Nvml nvml, int index, pid_t process, std::int64_t before)
       : nvml_(std::move(nvml)),
-        ordinal_(ordinal),
+        index_(index),
         process_(process),
         before_bytes_(before) {}
 
   Nvml nvml_;
-  int ordinal_;
+  int index_;  // NVML's
   pid_t process_;
   std::int64_t before_bytes_;
   std::int64_t peak_bytes_ = 0;

@@ -45,7 +45,15 @@ Return nvmlDeviceGetName(Device device, char* text, unsigned int length) {
 }
 
 Return nvmlDeviceGetUUID(Device device, char* text, unsigned int length) {
-  std::snprintf(text, length, "GPU-%u", index_of(device));
+  std::snprintf(text, length, "GPU-0000000%u-89ab-cdef-0123-456789abcdef",
+                index_of(device));
+  return kSuccess;
+}
+
+Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* info) {
+  *info = {};
+  std::snprintf(info->bus_id, sizeof(info->bus_id), "00000000:%02X:00.0",
+                0x1A + index_of(device));
   return kSuccess;
 }
 

@@ -188,6 +188,14 @@ class Gpu(JobTest):
                   .summary["loss_by_epoch"] for pinned in ("true", "false")]
         self.assertEqual(*losses)
 
+    def test_numbers_are_those_of_the_driver(self):
+        uuid = CUDA["devices"][-1]["uuid"]
+        for visible, uuids in (("", []), (uuid, [uuid])):
+            ran = self.plimsoll("devices", "--json",
+                                env={"CUDA_VISIBLE_DEVICES": visible})
+            shown = json.loads(ran.out)["cuda"]["devices"]
+            self.assertEqual([gpu["uuid"] for gpu in shown], uuids)
+
     def test_tf32_on_request(self):
         path = self.write_job(wide(2048, 256))
         exact, rounded = (

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
-#include <cstdlib>
+#include "device/cuda_environment.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -36,8 +36,7 @@ Status load(Driver::Calls& calls) {
 
 Status start() {
   PLIMSOLL_RETURN_IF_ERROR(load(the_driver.calls));
-  // Code comes onto the device when it is first launched, not all at once.
-  setenv("CUDA_MODULE_LOADING", "LAZY", 0);
+  prepare_cuda_environment();
   return PLIMSOLL_CUDA(cuInit, 0);
 }
 

@@ -33,6 +33,7 @@ struct Nvml::Impl {
   nvml::DeviceGetHandleByIndex* handle = nullptr;
   nvml::DeviceGetText* name = nullptr;
   nvml::DeviceGetText* uuid = nullptr;
+  nvml::DeviceGetPciInfo* pci = nullptr;
   nvml::DeviceGetMemoryInfo* memory = nullptr;
   nvml::DeviceGetCudaComputeCapability* capability = nullptr;
   nvml::DeviceGetComputeRunningProcesses* processes = nullptr;
@@ -56,6 +57,7 @@ struct Nvml::Impl {
            find(library, "nvmlDeviceGetHandleByIndex_v2", handle) &&
            find(library, "nvmlDeviceGetName", name) &&
            find(library, "nvmlDeviceGetUUID", uuid) &&
+           find(library, "nvmlDeviceGetPciInfo_v3", pci) &&
            find(library, "nvmlDeviceGetMemoryInfo", memory) &&
            find(library, "nvmlDeviceGetCudaComputeCapability", capability) &&
            find(library, "nvmlDeviceGetComputeRunningProcesses_v3", processes);
@@ -96,6 +98,11 @@ struct Nvml::Impl {
       return failed("identify a GPU", code);
     }
     facts.uuid = text.data();
+    nvml::PciInfo place{};
+    if (const auto code = pci(device, &place)) {
+      return failed("find a GPU's bus", code);
+    }
+    facts.pci_bus_id = place.bus_id;
     nvml::Memory held{};
     if (const auto code = memory(device, &held)) {
       return failed("read a GPU's memory", code);
