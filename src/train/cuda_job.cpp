@@ -1,7 +1,6 @@
 #include "train/cuda_job.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace plimsoll::train {
 
@@ -20,7 +19,7 @@ Result<std::unique_ptr<CudaJob>> CudaJob::open(
 CudaJob::~CudaJob() { static_cast<void>(finish()); }
 
 Status CudaJob::make_streams() {
-  for (auto* stream : {&compute_, &upload_, &download_}) {
+  for (auto* stream : {&compute_, &upload_}) {
     PLIMSOLL_ASSIGN(*stream, device_.make_stream());
   }
   slots_.resize(static_cast<std::size_t>(planned_.needs.device->input_slots));
@@ -28,7 +27,6 @@ Status CudaJob::make_streams() {
     PLIMSOLL_ASSIGN(slot.copied, device_.make_event());
     PLIMSOLL_ASSIGN(slot.done, device_.make_event());
   }
-  PLIMSOLL_ASSIGN(to_sample_, device_.make_event());
   for (auto& event : arrived_) {
     PLIMSOLL_ASSIGN(event, device_.make_event());
   }
@@ -180,7 +178,7 @@ Status CudaJob::finish() {
     Status released = release_oldest();
     if (status) status = std::move(released);
   }
-  for (auto* stream : {&upload_, &compute_, &download_}) {
+  for (auto* stream : {&upload_, &compute_}) {
     if (!*stream) continue;
     Status done = (*stream)->synchronize();
     if (status) status = std::move(done);
@@ -188,37 +186,31 @@ Status CudaJob::finish() {
   return status;
 }
 
-Status CudaJob::sample(std::span<const std::int64_t> offsets) {
+void CudaJob::set_samples(std::span<const std::int64_t> offsets) {
+  sample_offsets_.assign(offsets.begin(), offsets.end());
+  samples_ = {reinterpret_cast<double*>(memory_.values()), offsets.size()};
+}
+
+Status CudaJob::sample(std::int64_t position) {
   // All under way: the newest of them will do.
-  if (asked_ - landed_ == kSamples) sampled();
-  if (asked_ - landed_ == kSamples) return {};
-  sample_size_ = offsets.size();
-  newest_.resize(sample_size_);
-  auto* to = reinterpret_cast<double*>(memory_.values()) +
-             static_cast<std::size_t>(asked_ % kSamples) * sample_size_;
-  PLIMSOLL_RETURN_IF_ERROR(compute_->record(*to_sample_));
-  PLIMSOLL_RETURN_IF_ERROR(download_->wait(*to_sample_));
-  for (const std::int64_t offset : offsets) {
-    PLIMSOLL_RETURN_IF_ERROR(download_->copy(to++, memory_.programs() + offset,
-                                             sizeof(double),
-                                             CopyDirection::to_host));
+  if (!samples_.next()) sampled();
+  const auto number = samples_.next();
+  if (!number) return {};
+  double* to = samples_.slot(*number);
+  // Among the steps: beside them, a later one may have added to a sum.
+  for (const std::int64_t offset : sample_offsets_) {
+    PLIMSOLL_RETURN_IF_ERROR(compute_->copy(to++, memory_.programs() + offset,
+                                            sizeof(double),
+                                            CopyDirection::to_host));
   }
-  PLIMSOLL_RETURN_IF_ERROR(download_->record(
-      *arrived_[static_cast<std::size_t>(asked_ % kSamples)]));
-  ++asked_;
+  PLIMSOLL_RETURN_IF_ERROR(compute_->record(*arrived_[*number]));
+  samples_.ask(position);
   return {};
 }
 
-std::span<const double> CudaJob::sampled() {
-  for (; landed_ < asked_; ++landed_) {
-    const auto number = static_cast<std::size_t>(landed_ % kSamples);
-    if (!arrived_[number]->done()) break;
-    std::memcpy(newest_.data(),
-                reinterpret_cast<const double*>(memory_.values()) +
-                    number * sample_size_,
-                sample_size_ * sizeof(double));
-  }
-  return newest_;
+Sample CudaJob::sampled() {
+  return samples_.newest(
+      [&](std::size_t number) { return arrived_[number]->done(); });
 }
 
 }  // namespace plimsoll::train

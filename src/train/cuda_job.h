@@ -12,6 +12,7 @@
 #include "runtime/cuda_program.h"
 #include "train/job_memory.h"
 #include "train/planned_job.h"
+#include "train/sample_ring.h"
 
 namespace plimsoll::train {
 
@@ -32,10 +33,14 @@ class CudaJob {
   // Waits for all that was enqueued; its errors come out here.
   Status finish();
 
-  // Asks for the states at these offsets, 8 bytes each, without waiting.
-  Status sample(std::span<const std::int64_t> offsets);
-  // The newest values that have arrived, in the order they were asked for.
-  std::span<const double> sampled();
+  // The states that sample() asks for, 8 bytes each, in this order.
+  void set_samples(std::span<const std::int64_t> offsets);
+  // Asks for them without waiting: the sums of `position` examples.
+  Status sample(std::int64_t position);
+  // The newest that have arrived.
+  Sample sampled();
+  // After finish(): what was asked for counts no more.
+  void drop_samples() { samples_.drop(); }
 
  private:
   struct Slot {
@@ -59,13 +64,11 @@ class CudaJob {
   Stage stage_of(int program) const;
   Status release_oldest();
 
-  static constexpr int kSamples = 4;
-
   const PlannedJob& planned_;
   const JobData& data_;
   CudaDevice& device_;
   JobMemory& memory_;
-  std::unique_ptr<Stream> compute_, upload_, download_;
+  std::unique_ptr<Stream> compute_, upload_;
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<runtime::CudaProgram>> programs_;
   // By program, then by slot.
@@ -73,12 +76,9 @@ class CudaJob {
   std::uint64_t steps_ = 0;     // each on the slot after the last one's
   std::uint64_t released_ = 0;  // of these: the feeder has its slot back
 
-  std::unique_ptr<Event> to_sample_;
-  std::array<std::unique_ptr<Event>, kSamples> arrived_;
-  std::uint64_t asked_ = 0;   // samples
-  std::uint64_t landed_ = 0;  // of these
-  std::size_t sample_size_ = 0;
-  std::vector<double> newest_;
+  std::array<std::unique_ptr<Event>, SampleRing::kSlots> arrived_;
+  std::vector<std::int64_t> sample_offsets_;
+  SampleRing samples_;
 };
 
 }  // namespace plimsoll::train

@@ -1,7 +1,12 @@
 """The promises on a GPU: both memories forecast, held and given back."""
+import fcntl
 import json
 import os
+import pty
+import re
+import struct
 import subprocess
+import termios
 import threading
 import time
 import unittest
@@ -37,6 +42,27 @@ def network(features, layers, batch, examples=None, **train):
 def wide(units, batch, **train):
     return network(units, [dense(units, "relu"), dense(units, "relu"),
                            dense(1, "sigmoid")], batch, **train)
+
+
+def on_a_terminal(*arguments):
+    """All that the program wrote to a wide terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 50, 400, 0, 0))
+    with subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=theirs,
+                          env=clean_environment()) as child:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the last writer is gone
+                part = b""
+            if not part:
+                break
+            text += part
+    os.close(ours)
+    assert child.returncode == 0, text
+    return text.decode()
 
 
 def tensors_of(checkpoint):
@@ -187,6 +213,20 @@ class Gpu(JobTest):
                              f"memory.pinned={pinned}", watched=False)
                   .summary["loss_by_epoch"] for pinned in ("true", "false")]
         self.assertEqual(*losses)
+
+    def test_losses_shown_on_the_way_are_means(self):
+        # Nothing is learned: every mean is near the epoch's.
+        job = wide(64, 32, examples=32 * 60000, epochs=3,
+                   optimizer={"type": "sgd", "learning_rate": 1e-12})
+        shown = on_a_terminal(
+            "train", self.write_job(job), *DEVICE, "--host-memory", "4GiB",
+            "--run-dir", self.path("run"))
+        losses = re.findall(r"epoch (\d)/3 · (\d+)/60000 · loss (\S+)", shown)
+        self.assertGreater(len(losses), 6, shown)
+        for epoch, step, loss in losses:
+            self.assertAlmostEqual(float(loss), float(losses[-1][2]),
+                                   delta=0.05 * float(losses[-1][2]),
+                                   msg=f"epoch {epoch}, step {step}")
 
     def test_numbers_are_those_of_the_driver(self):
         uuid = CUDA["devices"][-1]["uuid"]
