@@ -81,7 +81,7 @@ class GpuBench {
     PLIMSOLL_ASSIGN(const auto program,
                     runtime::CudaProgram::prepare(*running_->programs()[0],
                                                   machine_->cuda_catalog(),
-                                                  *machine_->device()));
+                                                  *machine_->device(), {}));
     const auto timed = [&](const std::function<Status()>& work,
                            int copies) -> Result<double> {
       PLIMSOLL_ASSIGN(const auto recording,

@@ -52,6 +52,8 @@ class CudaDevice : public Device {
   // run without a stop. Undone before they are unmapped.
   virtual Status pin(void* start, std::int64_t bytes) = 0;
   virtual void unpin(void* start) noexcept = 0;
+  // Where kernels find what lies at a pinned address.
+  virtual Result<void*> seen_from_device(void* pinned) = 0;
 };
 
 // What the module offers before there is a device.

@@ -1,8 +1,20 @@
 #include "train/cuda_job.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 namespace plimsoll::train {
+namespace {
+
+constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
+
+// For tests: part of the name of an op that is to fail in the third step.
+constexpr const char* kPlantVariable = "PLIMSOLL_PLANT_FAULT";
+constexpr std::uint64_t kFaultyStep = 2;
+
+}  // namespace
 
 Result<std::unique_ptr<CudaJob>> CudaJob::open(
     const PlannedJob& planned, const JobData& data, Machine& machine,
@@ -12,6 +24,7 @@ Result<std::unique_ptr<CudaJob>> CudaJob::open(
       new CudaJob(planned, data, *machine.device(), memory));
   PLIMSOLL_RETURN_IF_ERROR(job->make_streams());
   PLIMSOLL_RETURN_IF_ERROR(job->prepare(machine, programs));
+  PLIMSOLL_RETURN_IF_ERROR(job->plant_fault(programs));
   PLIMSOLL_RETURN_IF_ERROR(job->warm_driver());
   return job;
 }
@@ -98,12 +111,17 @@ void CudaJob::bind(runtime::Program& program, Stage stage,
 Status CudaJob::prepare(
     Machine& machine,
     std::span<const std::unique_ptr<runtime::Program>> programs) {
+  PLIMSOLL_RETURN_IF_ERROR(make_mark(machine));
+  std::uint32_t mark = 0;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     runtime::Program& placed = *programs[i];
     const auto number = static_cast<int>(i);
     bind(placed, stage_of(number), 0);
     PLIMSOLL_ASSIGN(auto made, runtime::CudaProgram::prepare(
-                                   placed, machine.cuda_catalog(), device_));
+                                   placed, machine.cuda_catalog(), device_,
+                                   {mark_on_device_, mark}));
+    first_marks_.push_back(mark);
+    mark += static_cast<std::uint32_t>(made->launches());
     programs_.push_back(std::move(made));
     placed.record_ranges();
     // One by one first: what is wrong then has a name.
@@ -127,8 +145,65 @@ Status CudaJob::record(int program, runtime::Program& placed) {
   return {};
 }
 
+Status CudaJob::make_mark(Machine& machine) {
+  if (!machine.pins_memory()) return {};
+  // Between what is sampled and what goes to files.
+  constexpr std::int64_t kLine = 64;
+  mark_ = reinterpret_cast<std::uint32_t*>(memory_.values() +
+                                           plan::kValuesBytes / 2 - kLine);
+  *mark_ = kNoMark;
+  PLIMSOLL_ASSIGN(mark_on_device_, device_.seen_from_device(mark_));
+  return {};
+}
+
+Status CudaJob::blame(Status status) const {
+  if (status || mark_ == nullptr || status.error().code != ErrorCode::device) {
+    return status;
+  }
+  // Fixed pages can be read whatever has become of the device.
+  const std::uint32_t mark = *static_cast<volatile std::uint32_t*>(mark_);
+  for (std::size_t i = programs_.size(); mark != kNoMark && i-- > 0;) {
+    if (mark < first_marks_[i]) continue;
+    Error error = std::move(status).error();
+    error.message +=
+        fmt::format("; the last that began on the device: {}",
+                    programs_[i]->ops_from(mark - first_marks_[i]));
+    return error;
+  }
+  return status;
+}
+
+Status CudaJob::plant_fault(
+    std::span<const std::unique_ptr<runtime::Program>> programs) {
+  const char* const op = std::getenv(kPlantVariable);
+  const int program = planned_.programs_of(Stage::train).full;
+  if (op == nullptr || *op == '\0' || program < 0) return {};
+  const auto number = static_cast<std::size_t>(program);
+  bind(*programs[number], Stage::train, 0);
+  auto recorded = device_.record(*compute_, [&] {
+    return programs_[number]->enqueue_faulty(op, *compute_);
+  });
+  if (!recorded) {
+    Error error = std::move(recorded).error();
+    error.message = fmt::format("{}: {}", kPlantVariable, error.message);
+    return error;
+  }
+  faulty_ = *std::move(recorded);
+  return {};
+}
+
+CudaRecording& CudaJob::recording(int program, std::size_t slot) const {
+  if (faulty_ && steps_ == kFaultyStep) return *faulty_;
+  return *recordings_[static_cast<std::size_t>(program)][slot];
+}
+
 Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
                      data::BatchFeeder& feeder) {
+  return blame(enqueue(program, feed, batch, feeder));
+}
+
+Status CudaJob::enqueue(int program, const Feed& feed, const data::Batch& batch,
+                        data::BatchFeeder& feeder) {
   const auto number = static_cast<std::size_t>(steps_ % slots_.size());
   Slot& slot = slots_[number];
   if (steps_ - released_ == slots_.size()) {
@@ -143,9 +218,7 @@ Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
                                          CopyDirection::to_device));
   PLIMSOLL_RETURN_IF_ERROR(upload_->record(*slot.copied));
   PLIMSOLL_RETURN_IF_ERROR(compute_->wait(*slot.copied));
-  PLIMSOLL_RETURN_IF_ERROR(
-      recordings_[static_cast<std::size_t>(program)][number]->launch(
-          *compute_));
+  PLIMSOLL_RETURN_IF_ERROR(recording(program, number).launch(*compute_));
   PLIMSOLL_RETURN_IF_ERROR(compute_->record(*slot.done));
   slot.feeder = &feeder;
   slot.feeder_slot = batch.slot;
@@ -183,7 +256,7 @@ Status CudaJob::finish() {
     Status done = (*stream)->synchronize();
     if (status) status = std::move(done);
   }
-  return status;
+  return blame(std::move(status));
 }
 
 void CudaJob::set_samples(std::span<const std::int64_t> offsets) {
@@ -198,12 +271,15 @@ Status CudaJob::sample(std::int64_t position) {
   if (!number) return {};
   double* to = samples_.slot(*number);
   // Among the steps: beside them, a later one may have added to a sum.
-  for (const std::int64_t offset : sample_offsets_) {
-    PLIMSOLL_RETURN_IF_ERROR(compute_->copy(to++, memory_.programs() + offset,
-                                            sizeof(double),
-                                            CopyDirection::to_host));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(compute_->record(*arrived_[*number]));
+  const auto copy = [&]() -> Status {
+    for (const std::int64_t offset : sample_offsets_) {
+      PLIMSOLL_RETURN_IF_ERROR(compute_->copy(to++, memory_.programs() + offset,
+                                              sizeof(double),
+                                              CopyDirection::to_host));
+    }
+    return compute_->record(*arrived_[*number]);
+  };
+  PLIMSOLL_RETURN_IF_ERROR(blame(copy()));
   samples_.ask(position);
   return {};
 }

@@ -63,6 +63,14 @@ class CudaJob {
   std::byte* input_slot(std::size_t slot) const;
   Stage stage_of(int program) const;
   Status release_oldest();
+  Status enqueue(int program, const Feed& feed, const data::Batch& batch,
+                 data::BatchFeeder& feeder);
+  Status make_mark(Machine& machine);
+  // An error of the device, with the ops that had begun when it came up.
+  Status blame(Status status) const;
+  Status plant_fault(
+      std::span<const std::unique_ptr<runtime::Program>> programs);
+  CudaRecording& recording(int program, std::size_t slot) const;
 
   const PlannedJob& planned_;
   const JobData& data_;
@@ -70,9 +78,14 @@ class CudaJob {
   JobMemory& memory_;
   std::unique_ptr<Stream> compute_, upload_;
   std::vector<Slot> slots_;
+  // The number of the last launch that began, pinned; null: not told.
+  std::uint32_t* mark_ = nullptr;
+  void* mark_on_device_ = nullptr;
+  std::vector<std::uint32_t> first_marks_;  // by program
   std::vector<std::unique_ptr<runtime::CudaProgram>> programs_;
   // By program, then by slot.
   std::vector<std::vector<std::unique_ptr<CudaRecording>>> recordings_;
+  std::unique_ptr<CudaRecording> faulty_;  // for tests; else null
   std::uint64_t steps_ = 0;     // each on the slot after the last one's
   std::uint64_t released_ = 0;  // of these: the feeder has its slot back
 

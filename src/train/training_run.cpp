@@ -1,6 +1,7 @@
 #include "train/training_run.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -32,13 +33,18 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   History start;
   const std::string checkpoint = checkpoint_path(request_.run_dir);
   const bool resuming = request_.resume && std::filesystem::exists(checkpoint);
-  PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine_));
+  auto opened = RunningJob::open(job_, planned_, data_, machine_);
+  if (!opened) return not_opened(std::move(opened).error(), plan_json);
+  running_ = *std::move(opened);
   PLIMSOLL_RETURN_IF_ERROR(check_device());
   if (resuming) {
     PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_, examples()));
     if (start.epoch >= job_.train.epochs) {
       std::string summary = read_text(summary_path(request_.run_dir));
-      if (!summary.empty()) return finished(start, std::move(summary));
+      const bool failed = summary.find("\"failed\"") != std::string::npos;
+      if (!summary.empty() && !failed) {
+        return finished(start, std::move(summary));
+      }
     }
   }
   // Only now: what is there stays as it is when the job cannot start.
@@ -97,6 +103,23 @@ TrainOutcome TrainingRun::finished(const History& history,
   return outcome;
 }
 
+// A device that fails while kernels are tried leaves a summary, too; the last
+// checkpoint stays.
+Error TrainingRun::not_opened(Error error, const std::string& plan_json) {
+  if (error.code != ErrorCode::device || request_.run_dir.empty()) {
+    return error;
+  }
+  auto folder = RunDirectory::create(request_.run_dir, /*resuming=*/true);
+  if (!folder) return error;
+  FitRecord record;
+  if (const auto process = read_process_status(getpid())) {
+    record.rss_peak_bytes = process->peak_rss_bytes;
+  }
+  static_cast<void>((*folder)->write_plan(plan_json));
+  static_cast<void>((*folder)->write_summary(summary(record, error.message)));
+  return error;
+}
+
 // Every kernel has run by now: the driver takes no more.
 Status TrainingRun::check_device() {
   if (machine_.device() == nullptr) return {};
@@ -117,7 +140,7 @@ std::int64_t TrainingRun::examples() const {
 std::string TrainingRun::summary(const FitRecord& record,
                                  const std::string& failure) const {
   Measured measured{machine_.host().peak_mapped_bytes(),
-                    running_->recorded_height_bytes(),
+                    running_ ? running_->recorded_height_bytes() : 0,
                     machine_.ledger().snapshot(),
                     {},
                     {}};

@@ -214,6 +214,16 @@ class Gpu(JobTest):
                   .summary["loss_by_epoch"] for pinned in ("true", "false")]
         self.assertEqual(*losses)
 
+    def test_a_planted_fault_is_named(self):
+        for op in ("dense_2/bias/adam", "dense_1/relu_grad", "dense_1/matmul"):
+            path = self.write_job(wide(300, 48, examples=1000, epochs=2))
+            failed = self.train(path, *DEVICE, "--host-memory", "4GiB",
+                                code=1, env={"PLIMSOLL_PLANT_FAULT": op},
+                                watched=False)
+            self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", failed.ran.err)
+            self.assertIn(op, failed.ran.err)
+            self.assertIn(op, failed.summary["failed"])
+
     def test_losses_shown_on_the_way_are_means(self):
         # Nothing is learned: every mean is near the epoch's.
         job = wide(64, 32, examples=32 * 60000, epochs=3,

@@ -123,4 +123,11 @@ void CudaDeviceImpl::unpin(void* start) noexcept {
   static_cast<void>(PLIMSOLL_CUDA(cuMemHostUnregister, start));
 }
 
+Result<void*> CudaDeviceImpl::seen_from_device(void* pinned) {
+  CUdeviceptr address = 0;
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuMemHostGetDevicePointer, &address, pinned, 0));
+  return reinterpret_cast<void*>(address);
+}
+
 }  // namespace plimsoll::cuda

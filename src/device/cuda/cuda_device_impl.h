@@ -32,6 +32,7 @@ class CudaDeviceImpl final : public CudaDevice {
       Stream& stream, const std::function<Status()>& work) override;
   Status pin(void* start, std::int64_t bytes) override;
   void unpin(void* start) noexcept override;
+  Result<void*> seen_from_device(void* pinned) override;
 
  private:
   Status start(int ordinal);

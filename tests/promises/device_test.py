@@ -1,0 +1,71 @@
+"""Jobs on a GPU that only pretends: what goes wrong there, and is said."""
+import json
+import os
+
+from harness import JobTest, main, read_json, small_job
+
+FAKES = os.environ["PLIMSOLL_FAKES"]
+# In place of driver, NVML and module; see tests/device/fake_*.cpp.
+FAKE = {"LD_LIBRARY_PATH": FAKES,
+        "PLIMSOLL_CUDA_MODULE": os.path.join(FAKES,
+                                             "libfake_cuda_module.so.1")}
+DEVICE = ("--device", "cuda:0", "--host-memory", "4GiB")
+
+
+class Device(JobTest):
+    def setUp(self):
+        super().setUp()
+        self.fake = FAKE | {"XDG_CACHE_HOME": self.path("cache")}
+        shown = json.loads(self.plimsoll("devices", "--json",
+                                         env=self.fake).out)
+        if not shown["cuda"]["built"]:
+            self.skipTest("this build has no CUDA module")
+
+    def train_here(self, *arguments, code=0, job=None, **variables):
+        path = self.write_job(job or small_job())
+        return self.train(path, *DEVICE, *arguments, watched=False, code=code,
+                          env=self.fake | variables)
+
+    def test_a_job_runs(self):
+        trained = self.train_here()
+        self.assertEqual(trained.summary["steps"], 20)
+        self.assertNotIn("failed", trained.summary)
+
+    def test_a_planted_fault_is_named(self):
+        for op in ("dense_2/bias/adam", "dense_1/relu_grad", "dense_1/matmul"):
+            failed = self.train_here(code=1, PLIMSOLL_PLANT_FAULT=op)
+            self.assertIn(op, failed.ran.err)
+            self.assertIn(op, failed.summary["failed"])
+            self.assertLess(failed.summary["steps"], 20)
+
+    def test_without_fixed_pages_a_fault_has_no_name(self):
+        op = "dense_2/bias/adam"
+        failed = self.train_here("--set", "memory.pinned=false", code=1,
+                                 PLIMSOLL_PLANT_FAULT=op)
+        self.assertIn("ILLEGAL_ADDRESS", failed.summary["failed"])
+        self.assertNotIn(op, failed.summary["failed"])
+
+    def test_a_checkpoint_outlives_a_fault(self):
+        folder = self.path("kept")
+        path = self.write_job(small_job())
+        for epochs, code, more in ((1, 0, {}),
+                                   (2, 1, {"PLIMSOLL_PLANT_FAULT": "adam"}),
+                                   (2, 1, {"FAKE_CUDA_FAILS": "load"}),
+                                   (2, 0, {})):
+            ran = self.plimsoll("train", path, *DEVICE, "--epochs", epochs,
+                                "--run-dir", folder, "--resume", "--quiet",
+                                env=self.fake | more)
+            self.assertEqual(ran.code, code, ran.err)
+            summary = read_json(os.path.join(folder, "summary.json"))
+            self.assertEqual("failed" in summary, code == 1, summary)
+        self.assertEqual(len(summary["loss_by_epoch"]), 2)
+
+    def test_a_fault_before_the_first_step_leaves_a_summary(self):
+        failed = self.train_here(code=1, FAKE_CUDA_FAILS="load")
+        self.assertIn("INVALID_IMAGE", failed.ran.err)
+        self.assertIn("INVALID_IMAGE", failed.summary["failed"])
+        self.assertEqual(failed.summary["steps"], 0)
+
+
+if __name__ == "__main__":
+    main()
