@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "device/cuda_code.h"
 #include "device/device.h"
@@ -64,6 +65,8 @@ class CudaModule {
   // no GPU.
   virtual Result<std::string> compile(const std::string& source,
                                       const std::string& architecture) = 0;
+  // Of the compiler of kernels, "13.0"; loads it.
+  virtual Result<std::string> compiler_version() = 0;
   // `compiler` is a program with the command `compile-kernel`, so that the
   // compiler's memory is not this process's; empty: it is.
   virtual Result<std::unique_ptr<CudaDevice>> open(
@@ -73,5 +76,8 @@ class CudaModule {
 // The module, opened once. Errors say what is missing: the module, one of
 // CUDA's libraries, the driver, a device.
 Result<CudaModule*> open_cuda_module();
+// Files that decide what it costs: the module, and those of CUDA's libraries
+// that it would find. Opens nothing; empty where there is no module.
+std::vector<std::string> cuda_module_files();
 
 }  // namespace plimsoll

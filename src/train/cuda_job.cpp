@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
 
-// For tests: part of the name of an op that is to fail in the third step.
-constexpr const char* kPlantVariable = "PLIMSOLL_PLANT_FAULT";
 constexpr std::uint64_t kFaultyStep = 2;
 
 }  // namespace

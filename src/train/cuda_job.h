@@ -16,6 +16,9 @@
 
 namespace plimsoll::train {
 
+// For tests: part of the name of an op that is to fail in the third step.
+inline constexpr const char* kPlantVariable = "PLIMSOLL_PLANT_FAULT";
+
 class CudaJob {
  public:
   // Loads every kernel of every program and launches each once. `programs`

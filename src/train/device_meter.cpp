@@ -12,7 +12,8 @@ Result<DeviceMeter> DeviceMeter::open(int ordinal) {
   PLIMSOLL_ASSIGN(Nvml nvml, Nvml::open());
   PLIMSOLL_ASSIGN(const VisibleGpu gpu, cuda_gpu(nvml, ordinal));
   const std::int64_t before = nvml.used_bytes(gpu.nvml_index).value_or(0);
-  return DeviceMeter(std::move(nvml), gpu.nvml_index, getpid(), before);
+  const int others = nvml.processes(gpu.nvml_index).value_or(0);
+  return DeviceMeter(std::move(nvml), gpu.nvml_index, getpid(), before, others);
 }
 
 std::int64_t DeviceMeter::read() {

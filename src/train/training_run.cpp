@@ -81,6 +81,7 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   outcome.kernel_bytes = planned_.needs.kernel_bytes;
   if (machine_.device() != nullptr) {
     outcome.device_peak_bytes = machine_.device_peak_bytes();
+    outcome.device_shared = machine_.device_is_shared();
     outcome.device_pool_bytes = machine_.device()->memory().peak_mapped_bytes();
   }
   for (const PlannedProgram& program : planned_.programs) {

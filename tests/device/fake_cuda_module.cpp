@@ -153,6 +153,8 @@ class FakeRecording final : public CudaRecording {
 
 class FakeDevice final : public CudaDevice {
  public:
+  FakeDevice() { profile_.library_versions["cublaslt"] = "1.2.3"; }
+
   std::string_view name() const override { return "cuda:0"; }
   DeviceKind kind() const override { return DeviceKind::cuda; }
   const DeviceProfile& profile() const override { return profile_; }
@@ -208,6 +210,7 @@ class FakeModule final : public CudaModule {
   Result<std::string> compile(const std::string&, const std::string&) override {
     return std::string();
   }
+  Result<std::string> compiler_version() override { return std::string("1"); }
   Result<std::unique_ptr<CudaDevice>> open(int, const std::string&) override {
     hold(0);
     return std::unique_ptr<CudaDevice>(std::make_unique<FakeDevice>());

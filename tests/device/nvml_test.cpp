@@ -52,6 +52,9 @@ TEST(Nvml, TellsWhatAProcessHolds) {
   EXPECT_EQ(nvml->process_bytes(2, 4711), std::nullopt) << "no such device";
   EXPECT_EQ(nvml->process_bytes(-1, 4711), std::nullopt);
   EXPECT_EQ(nvml->process_bytes(1, 1099), 99 * kMiB) << "behind a crowd";
+  EXPECT_EQ(nvml->processes(0), 3);
+  EXPECT_EQ(nvml->processes(1), 100);
+  EXPECT_EQ(nvml->processes(2), std::nullopt);
   EXPECT_EQ(nvml->used_bytes(0), 600 * kMiB);
   EXPECT_EQ(nvml->used_bytes(2), std::nullopt);
 }

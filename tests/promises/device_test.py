@@ -2,20 +2,21 @@
 import json
 import os
 
-from harness import JobTest, main, read_json, small_job
+from harness import JobTest, dense, main, read_json, small_job
 
 FAKES = os.environ["PLIMSOLL_FAKES"]
 # In place of driver, NVML and module; see tests/device/fake_*.cpp.
 FAKE = {"LD_LIBRARY_PATH": FAKES,
         "PLIMSOLL_CUDA_MODULE": os.path.join(FAKES,
                                              "libfake_cuda_module.so.1")}
+CACHE = os.path.join(os.environ["XDG_CACHE_HOME"], "fake")
 DEVICE = ("--device", "cuda:0", "--host-memory", "4GiB")
 
 
 class Device(JobTest):
     def setUp(self):
         super().setUp()
-        self.fake = FAKE | {"XDG_CACHE_HOME": self.path("cache")}
+        self.fake = FAKE | {"XDG_CACHE_HOME": CACHE}
         shown = json.loads(self.plimsoll("devices", "--json",
                                          env=self.fake).out)
         if not shown["cuda"]["built"]:
@@ -65,6 +66,49 @@ class Device(JobTest):
         self.assertIn("INVALID_IMAGE", failed.ran.err)
         self.assertIn("INVALID_IMAGE", failed.summary["failed"])
         self.assertEqual(failed.summary["steps"], 0)
+
+    def test_the_forecast_counts_launches(self):
+        job = small_job(320, 96)
+        job["model"]["layers"] = [dense(96 + 8 * (i % 5), "relu")
+                                  for i in range(40)] + [dense(1, "sigmoid")]
+        job["train"]["batch"] = 160
+        summary = self.train_here(job=job).summary
+        self.assertLessEqual(summary["measured"]["device_peak"],
+                             summary["forecast"]["device_peak"])
+
+    def use_own_cache(self):
+        self.fake |= {"XDG_CACHE_HOME": self.path("cache")}
+        self.plimsoll("devices", env=self.fake)
+
+    def kept(self):
+        folder = self.path("cache/plimsoll")
+        return [name for name in os.listdir(folder)
+                if name.startswith("cuda-")]
+
+    def test_what_was_measured_is_kept_for_its_settings(self):
+        self.use_own_cache()
+        before = self.kept()
+        self.train_here()
+        _, plan = self.plan(self.path("job.toml"), *DEVICE, env=self.fake)
+        self.assertIn("cublaslt=1.2.3", plan["fingerprint"])
+        self.assertTrue(plan["exact"])
+        self.assertEqual(self.kept(), before)
+        for setting in ("train.tf32=true", "memory.pinned=false"):
+            self.train_here("--set", setting)
+        self.assertEqual(len(self.kept()), len(before) + 2)
+
+    def test_on_a_shared_gpu_nothing_is_kept(self):
+        shared = {"FAKE_NVML_MUTE": "1", "PLIMSOLL_CUDA_MODULE":
+                  self.path("module.so")}
+        os.symlink(self.fake["PLIMSOLL_CUDA_MODULE"], self.path("module.so"))
+        self.use_own_cache()
+        before = self.kept()
+        trained = self.train_here(**shared)
+        self.assertIn("other processes use the GPU", trained.ran.err)
+        _, plan = self.plan(self.path("job.toml"), *DEVICE,
+                            env=self.fake | shared)
+        self.assertFalse(plan["exact"])
+        self.assertEqual(self.kept(), before)
 
 
 if __name__ == "__main__":

@@ -143,6 +143,15 @@ class Gpu(JobTest):
     def test_forecast_in_f64(self):
         self.forecast_of(self.write_job(wide(512, 64)), "--precision", "f64")
 
+    def test_forecast_of_many_launches(self):
+        layers = [dense(96 + 8 * (i % 12), "relu") for i in range(48)]
+        job = network(96, layers + [dense(1, "sigmoid")], 256)
+        self.forecast_of(self.write_job(job))
+
+    def test_forecast_of_many_narrow_layers(self):
+        job = network(16, [dense(4, "relu")] * 80 + [dense(1, "sigmoid")], 64)
+        self.forecast_of(self.write_job(job))
+
     def test_forecast_of_a_billion_parameters(self):
         job = network(16384, [dense(16384, "relu")] * 3
                       + [dense(12000, "relu"), dense(1, "sigmoid")], 64,

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/hash.h"
 #include "device/cuda/cublaslt_product.h"
 #include "device/cuda/cuda_recording.h"
 #include "device/cuda/cuda_stream.h"
@@ -9,6 +10,11 @@
 #include "device/cuda/kernel_compiler.h"
 
 namespace plimsoll::cuda {
+namespace {
+
+constexpr std::uint64_t kSecondSeed = 0x9e3779b97f4a7c15;
+
+}  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDeviceImpl::open(
     int ordinal, const std::string& compiler) {
@@ -88,13 +94,14 @@ Result<std::unique_ptr<Event>> CudaDeviceImpl::make_event() {
 }
 
 Result<CudaKernel*> CudaDeviceImpl::load(const std::string& source) {
-  auto found = kernels_.find(source);
+  const std::pair key{stable_hash(source), stable_hash(source, kSecondSeed)};
+  auto found = kernels_.find(key);
   if (found == kernels_.end()) {
     PLIMSOLL_ASSIGN(
         const std::string code,
         compile_kernel(source, profile_.instruction_set, compiler_));
     PLIMSOLL_ASSIGN(auto kernel, GeneratedKernel::load(code));
-    found = kernels_.emplace(source, std::move(kernel)).first;
+    found = kernels_.emplace(key, std::move(kernel)).first;
   }
   return static_cast<CudaKernel*>(found->second.get());
 }

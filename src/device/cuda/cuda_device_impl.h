@@ -44,7 +44,10 @@ class CudaDeviceImpl final : public CudaDevice {
   CUcontext context_ = nullptr;
   DeviceProfile profile_;
   std::unique_ptr<CudaMemorySource> memory_;
-  std::map<std::string, std::unique_ptr<GeneratedKernel>> kernels_;
+  // By two hashes of the source, which is long.
+  std::map<std::pair<std::uint64_t, std::uint64_t>,
+           std::unique_ptr<GeneratedKernel>>
+      kernels_;
   cublasLtHandle_t products_ = nullptr;  // made when first needed
 };
 

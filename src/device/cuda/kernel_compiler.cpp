@@ -20,6 +20,7 @@ namespace plimsoll::cuda {
 namespace {
 
 struct Nvrtc {
+  decltype(&nvrtcVersion) version = nullptr;
   decltype(&nvrtcCreateProgram) create = nullptr;
   decltype(&nvrtcCompileProgram) compile = nullptr;
   decltype(&nvrtcGetProgramLogSize) log_size = nullptr;
@@ -42,7 +43,8 @@ Status load(Nvrtc& calls) {
         dlsym(library, symbol));
     return call != nullptr;
   };
-  if (!find(calls.create, "nvrtcCreateProgram") ||
+  if (!find(calls.version, "nvrtcVersion") ||
+      !find(calls.create, "nvrtcCreateProgram") ||
       !find(calls.compile, "nvrtcCompileProgram") ||
       !find(calls.log_size, "nvrtcGetProgramLogSize") ||
       !find(calls.log, "nvrtcGetProgramLog") ||
@@ -147,6 +149,16 @@ bool ask_helper(const std::string& helper, const std::string& source,
 }
 
 }  // namespace
+
+Result<std::string> compiler_version() {
+  PLIMSOLL_ASSIGN(const Nvrtc* calls, nvrtc());
+  int major = 0;
+  int minor = 0;
+  if (calls->version(&major, &minor) != NVRTC_SUCCESS) {
+    return Error{ErrorCode::device, "NVRTC does not tell its version"};
+  }
+  return fmt::format("{}.{}", major, minor);
+}
 
 Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,

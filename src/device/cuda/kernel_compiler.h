@@ -16,4 +16,7 @@ Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
                                    const std::string& helper = {});
 
+// NVRTC's, "13.0"; loads it.
+Result<std::string> compiler_version();
+
 }  // namespace plimsoll::cuda

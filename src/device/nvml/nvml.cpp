@@ -163,6 +163,22 @@ Result<std::vector<GpuFacts>> Nvml::devices() const {
 }
 
 std::optional<std::int64_t> Nvml::process_bytes(int device, pid_t process) {
+  const auto count = processes(device);
+  if (!count) return std::nullopt;
+  // One entry for each context of the process.
+  std::optional<std::int64_t> bytes;
+  for (int i = 0; i < *count; ++i) {
+    const nvml::ProcessInfo& entry =
+        impl_->running[static_cast<std::size_t>(i)];
+    if (entry.pid != static_cast<unsigned int>(process)) continue;
+    if (entry.used_gpu_memory == nvml::kNotAvailable) return std::nullopt;
+    bytes =
+        bytes.value_or(0) + static_cast<std::int64_t>(entry.used_gpu_memory);
+  }
+  return bytes;
+}
+
+std::optional<int> Nvml::processes(int device) {
   if (!impl_->has(device)) return std::nullopt;
   std::vector<nvml::ProcessInfo>& running = impl_->running;
   if (running.empty()) running.resize(kProcessesAtFirst);
@@ -177,16 +193,7 @@ std::optional<std::int64_t> Nvml::process_bytes(int device, pid_t process) {
     running.resize(2 * std::max<std::size_t>(count, running.size()));
   }
   if (code != nvml::kSuccess) return std::nullopt;
-  // One entry for each context of the process.
-  std::optional<std::int64_t> bytes;
-  for (unsigned int i = 0; i < count; ++i) {
-    const nvml::ProcessInfo& entry = running[i];
-    if (entry.pid != static_cast<unsigned int>(process)) continue;
-    if (entry.used_gpu_memory == nvml::kNotAvailable) return std::nullopt;
-    bytes =
-        bytes.value_or(0) + static_cast<std::int64_t>(entry.used_gpu_memory);
-  }
-  return bytes;
+  return static_cast<int>(count);
 }
 
 std::optional<std::int64_t> Nvml::used_bytes(int device) const {

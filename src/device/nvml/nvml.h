@@ -40,6 +40,8 @@ class Nvml {
   // holds nothing or the driver does not say. Takes no heap after the first
   // call unless processes become twice as many: made for a training loop.
   std::optional<std::int64_t> process_bytes(int device, pid_t process);
+  // How many processes have a context there; empty: not told.
+  std::optional<int> processes(int device);
   // Of all processes together.
   std::optional<std::int64_t> used_bytes(int device) const;
 
