@@ -21,7 +21,12 @@ Result<std::unique_ptr<CudaJob>> CudaJob::open(
   std::unique_ptr<CudaJob> job(
       new CudaJob(planned, data, *machine.device(), memory));
   PLIMSOLL_RETURN_IF_ERROR(job->make_streams());
-  PLIMSOLL_RETURN_IF_ERROR(job->prepare(machine, programs));
+  if (auto prepared = job->prepare(machine, programs); !prepared) {
+    Error error = std::move(prepared).error();
+    // The plan had a kernel for it: that it does not run is the device's.
+    if (error.code == ErrorCode::unsupported) error.code = ErrorCode::device;
+    return error;
+  }
   PLIMSOLL_RETURN_IF_ERROR(job->plant_fault(programs));
   PLIMSOLL_RETURN_IF_ERROR(job->warm_driver());
   return job;

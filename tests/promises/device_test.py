@@ -67,6 +67,11 @@ class Device(JobTest):
         self.assertIn("INVALID_IMAGE", failed.summary["failed"])
         self.assertEqual(failed.summary["steps"], 0)
 
+    def test_a_kernel_that_does_not_run_is_the_devices_fault(self):
+        failed = self.train_here(code=1, FAKE_CUDA_FAILS="local")
+        self.assertIn("counters/increment: a kernel uses local memory",
+                      failed.summary["failed"])
+
     def test_the_forecast_counts_launches(self):
         job = small_job(320, 96)
         job["model"]["layers"] = [dense(96 + 8 * (i % 5), "relu")

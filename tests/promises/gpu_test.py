@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import termios
@@ -42,6 +43,14 @@ def network(features, layers, batch, examples=None, **train):
 def wide(units, batch, **train):
     return network(units, [dense(units, "relu"), dense(units, "relu"),
                            dense(1, "sigmoid")], batch, **train)
+
+
+def kernel_file(code):
+    """As the cache keeps it: FNV-1a of the code, then the code."""
+    hashed = 0xcbf29ce484222325
+    for byte in code:
+        hashed = (hashed ^ byte) * 0x100000001b3 % (1 << 64)
+    return f"{hashed:016x}".encode() + code
 
 
 def on_a_terminal(*arguments):
@@ -232,6 +241,35 @@ class Gpu(JobTest):
             self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", failed.ran.err)
             self.assertIn(op, failed.ran.err)
             self.assertIn(op, failed.summary["failed"])
+
+    def test_a_kept_kernel_that_is_refused_is_compiled_again(self):
+        path = self.write_job(wide(40, 16))
+        code, _ = self.plan(path, *DEVICE, "--host-memory", "4GiB")
+        self.assertEqual(code, 0)
+        # The figures of this machine, and no kernels yet.
+        kept = os.path.join(os.environ["XDG_CACHE_HOME"], "plimsoll")
+        own = self.path("cache/plimsoll")
+        os.makedirs(own)
+        for name in os.listdir(kept):
+            if name.endswith(".json"):
+                shutil.copy(os.path.join(kept, name), own)
+        broken = kernel_file(b"\x7fELF" + bytes(2000))
+        losses = []
+        for _ in range(2):
+            trained = self.train(path, *DEVICE, "--host-memory", "4GiB",
+                                 env={"XDG_CACHE_HOME": self.path("cache")},
+                                 watched=False)
+            losses.append(trained.summary["loss_by_epoch"])
+            kernels = os.path.join(own, "kernels")
+            files = sorted(os.listdir(kernels))
+            self.assertTrue(files)
+            for name in files:
+                with open(os.path.join(kernels, name), "r+b") as file:
+                    self.assertNotEqual(file.read(), broken)
+                    file.seek(0)
+                    file.truncate()
+                    file.write(broken)
+        self.assertEqual(*losses)
 
     def test_losses_shown_on_the_way_are_means(self):
         # Nothing is learned: every mean is near the epoch's.

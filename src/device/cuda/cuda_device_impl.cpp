@@ -37,7 +37,7 @@ Status CudaDeviceImpl::start(int ordinal) {
   PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuDeviceGet, &device_, ordinal));
   PLIMSOLL_RETURN_IF_ERROR(
       PLIMSOLL_CUDA(cuDevicePrimaryCtxRetain, &context_, device_));
-  PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuCtxSetCurrent, context_));
+  set_context(context_);
   constexpr std::size_t kSmallest = 4096;
   PLIMSOLL_RETURN_IF_ERROR(
       PLIMSOLL_CUDA(cuCtxSetLimit, CU_LIMIT_STACK_SIZE, 256));
@@ -51,7 +51,7 @@ Status CudaDeviceImpl::start(int ordinal) {
 
 CudaDeviceImpl::~CudaDeviceImpl() {
   if (context_ == nullptr) return;
-  static_cast<void>(PLIMSOLL_CUDA(cuCtxSetCurrent, context_));
+  enter_context();
   kernels_.clear();
   if (products_ != nullptr) cublasLtDestroy(products_);
   memory_.reset();
@@ -93,14 +93,24 @@ Result<std::unique_ptr<Event>> CudaDeviceImpl::make_event() {
   return CudaEvent::create();
 }
 
+Result<std::unique_ptr<GeneratedKernel>> CudaDeviceImpl::compile_and_load(
+    const std::string& source) const {
+  PLIMSOLL_ASSIGN(const std::string code,
+                  compile_kernel(source, profile_.instruction_set, compiler_));
+  return GeneratedKernel::load(code);
+}
+
 Result<CudaKernel*> CudaDeviceImpl::load(const std::string& source) {
   const std::pair key{stable_hash(source), stable_hash(source, kSecondSeed)};
   auto found = kernels_.find(key);
   if (found == kernels_.end()) {
-    PLIMSOLL_ASSIGN(
-        const std::string code,
-        compile_kernel(source, profile_.instruction_set, compiler_));
-    PLIMSOLL_ASSIGN(auto kernel, GeneratedKernel::load(code));
+    auto loaded = compile_and_load(source);
+    if (!loaded && loaded.error().code == ErrorCode::device) {
+      // What was kept may be of another driver's time.
+      forget_kernel(source, profile_.instruction_set);
+      loaded = compile_and_load(source);
+    }
+    PLIMSOLL_ASSIGN(auto kernel, std::move(loaded));
     found = kernels_.emplace(key, std::move(kernel)).first;
   }
   return static_cast<CudaKernel*>(found->second.get());
@@ -108,6 +118,7 @@ Result<CudaKernel*> CudaDeviceImpl::load(const std::string& source) {
 
 Result<std::unique_ptr<CudaProduct>> CudaDeviceImpl::prepare(
     const Product& product) {
+  enter_context();
   if (products_ == nullptr) {
     PLIMSOLL_RETURN_IF_ERROR(
         check("cublasLtCreate", cublasLtCreate(&products_)));

@@ -37,6 +37,8 @@ class CudaDeviceImpl final : public CudaDevice {
  private:
   Status start(int ordinal);
   Status read_profile();
+  Result<std::unique_ptr<GeneratedKernel>> compile_and_load(
+      const std::string& source) const;
 
   std::string name_;
   std::string compiler_;  // a program that compiles kernels; may be empty

@@ -3,12 +3,17 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <atomic>
+#include <cstdint>
+
 #include "device/cuda_environment.h"
 
 namespace plimsoll::cuda {
 namespace {
 
 Driver the_driver;
+std::atomic<CUcontext> the_context = nullptr;
+std::atomic<std::uint64_t> context_number = 0;
 
 #define PLIMSOLL_TEXT_OF(text) #text
 #define PLIMSOLL_TEXT(name) PLIMSOLL_TEXT_OF(name)
@@ -63,5 +68,20 @@ Error Driver::error(const char* call, CUresult result) const {
 }
 
 const Driver& driver() { return the_driver; }
+
+void set_context(CUcontext context) {
+  the_context = context;
+  ++context_number;
+}
+
+void enter_context() {
+  // By number: a new context may have the address of one that is gone.
+  thread_local std::uint64_t entered = 0;
+  const std::uint64_t number = context_number;
+  if (entered == number) return;
+  entered = number;
+  // An error shows in the call that follows.
+  static_cast<void>(the_driver.calls.p_cuCtxSetCurrent(the_context));
+}
 
 }  // namespace plimsoll::cuda

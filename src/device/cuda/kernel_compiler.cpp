@@ -148,7 +148,28 @@ bool ask_helper(const std::string& helper, const std::string& source,
   return status == 0;
 }
 
+std::string option_for(const std::string& architecture) {
+  return "--gpu-architecture=" + architecture;
+}
+
+// Empty where there is no cache.
+std::filesystem::path path_of(const std::string& source,
+                              const std::string& option) {
+  const std::filesystem::path folder = user_cache_folder();
+  if (folder.empty()) return {};
+  const std::string key = fmt::format("{} {} {}", CUDA_VERSION, option, source);
+  // Two hashes: different kernels must never meet under one name.
+  return folder / "kernels" /
+         fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
+                     hash_text(stable_hash("second " + key)));
+}
+
 }  // namespace
+
+void forget_kernel(const std::string& source, const std::string& architecture) {
+  std::error_code ignored;
+  std::filesystem::remove(path_of(source, option_for(architecture)), ignored);
+}
 
 Result<std::string> compiler_version() {
   PLIMSOLL_ASSIGN(const Nvrtc* calls, nvrtc());
@@ -163,15 +184,9 @@ Result<std::string> compiler_version() {
 Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
                                    const std::string& helper) {
-  const std::string option = "--gpu-architecture=" + architecture;
-  const std::filesystem::path folder = user_cache_folder();
-  if (folder.empty()) return compile(source, option);
-  const std::string key = fmt::format("{} {} {}", CUDA_VERSION, option, source);
-  // Two hashes: different kernels must never meet under one name.
-  const std::filesystem::path path =
-      folder / "kernels" /
-      fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
-                  hash_text(stable_hash("second " + key)));
+  const std::string option = option_for(architecture);
+  const std::filesystem::path path = path_of(source, option);
+  if (path.empty()) return compile(source, option);
   std::string code = read_cached(path);
   if (!code.empty()) return code;
   if (!helper.empty() && ask_helper(helper, source, architecture, path)) {
