@@ -82,7 +82,7 @@ class GpuBench {
         const auto program,
         runtime::CudaProgram::prepare(
             *running_->programs()[0], running_->programs()[0]->launches(),
-            machine_->cuda_catalog(), *machine_->device()));
+            machine_->cuda_catalog(), *machine_->device(), {}));
     const auto timed = [&](const std::function<Status()>& work,
                            int copies) -> Result<double> {
       PLIMSOLL_ASSIGN(const auto recording,

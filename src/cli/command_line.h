@@ -55,7 +55,10 @@ struct CalibrateCommand {
   int more_layers = 0;
   std::string device = "cpu";
   std::string precision = "f32";
+  bool spread = false;
   bool products = true;
+  bool tf32 = false;
+  bool pinned = true;
   std::string compiler;
 };
 

@@ -93,10 +93,17 @@ int run(const WatchCommand& command) {
 }
 
 int run(const CalibrateCommand& command) {
-  const auto measured = train::run_calibration(
-      {command.device, parse_dtype(command.precision).value_or(DType::f32),
-       command.threads, command.more_layers, command.products,
-       command.compiler});
+  train::Rehearsal rehearsal;
+  rehearsal.device = command.device;
+  rehearsal.precision = parse_dtype(command.precision).value_or(DType::f32);
+  rehearsal.threads = command.threads;
+  rehearsal.more_layers = command.more_layers;
+  rehearsal.spread = command.spread;
+  rehearsal.products = command.products;
+  rehearsal.tf32 = command.tf32;
+  rehearsal.pinned = command.pinned;
+  rehearsal.compiler = command.compiler;
+  const auto measured = train::run_calibration(rehearsal);
   if (!measured) return fail(measured.error());
   return print_result(train::to_text(*measured), kDone);
 }

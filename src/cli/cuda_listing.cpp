@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/units.h"
+#include "device/nvml/visible_gpus.h"
 #include "train/cuda_profile.h"
 
 namespace plimsoll::cli {
@@ -27,13 +28,13 @@ Result<CudaListing> list_cuda(
   CudaListing cuda;
   cuda.built = train::has_cuda_module();
   const auto nvml = Nvml::open();
-  const auto devices = nvml ? nvml->devices() : nvml.error();
+  const auto devices = nvml ? cuda_gpus(*nvml) : nvml.error();
   if (!devices) {
     add_missing(devices.error().message, cuda);
   } else if (devices->empty()) {
-    add_missing("NVIDIA's driver shows no device", cuda);
+    add_missing("NVIDIA's driver shows no device to this process", cuda);
   } else {
-    for (const GpuFacts& facts : *devices) {
+    for (const auto& [facts, nvml_index] : *devices) {
       PLIMSOLL_ASSIGN(Budget budget,
                       resolve_device_budget(
                           {std::nullopt, device_memory_variable, std::nullopt},

@@ -18,6 +18,10 @@ inline constexpr int kBlockThreads = 512;
 // Of a kernel: what fits into its parameters, with room to spare.
 inline constexpr int kMostPointers = 256;
 
+// Of every kernel, behind those: a word of the host's, or null, and the number
+// that the kernel writes there as it starts. What fails has a name by it.
+inline constexpr int kMarkPointers = 2;
+
 // Part of an op as a device function that any number of blocks can share:
 //   void NAME(const IN0* in0, const IN1* in1, ..., OUT0* out0, ...,
 //             unsigned char* scratch, int block, int blocks) { BODY }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "device/cuda_code.h"
 #include "device/device.h"
@@ -52,8 +53,8 @@ class CudaDevice : public Device {
   // run without a stop. Undone before they are unmapped.
   virtual Status pin(void* start, std::int64_t bytes) = 0;
   virtual void unpin(void* start) noexcept = 0;
-  // For calls from another thread than the one that opened the device.
-  virtual Status use_on_this_thread() = 0;
+  // Where kernels find what lies at a pinned address.
+  virtual Result<void*> seen_from_device(void* pinned) = 0;
 };
 
 // What the module offers before there is a device.
@@ -64,6 +65,8 @@ class CudaModule {
   // no GPU.
   virtual Result<std::string> compile(const std::string& source,
                                       const std::string& architecture) = 0;
+  // Of the compiler of kernels, "13.0"; loads it.
+  virtual Result<std::string> compiler_version() = 0;
   // `compiler` is a program with the command `compile-kernel`, so that the
   // compiler's memory is not this process's; empty: it is.
   virtual Result<std::unique_ptr<CudaDevice>> open(
@@ -76,5 +79,8 @@ Result<CudaModule*> open_cuda_module();
 // The program `plimsoll` that lies beside the module or is installed with it:
 // it can compile kernels. Empty where there is none.
 std::string module_program();
+// Files that decide what it costs: the module, and those of CUDA's libraries
+// that it would find. Opens nothing; empty where there is no module.
+std::vector<std::string> cuda_module_files();
 
 }  // namespace plimsoll

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
+#include <sstream>
 #include <vector>
 
 #include "device/cuda_device.h"
@@ -29,6 +31,31 @@ std::vector<fs::path> places() {
   paths.push_back(fs::path(PLIMSOLL_INSTALL_PREFIX) / PLIMSOLL_MODULE_FOLDER /
                   kCudaModuleFile);
   return paths;
+}
+
+// The first folder of the linker's that has a file of this name, and what it
+// has; the linker's own cache is not read, its folders are.
+std::vector<std::string> library_files(const std::string& start) {
+  std::vector<fs::path> folders;
+  const char* said = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream words(said ? said : "");
+  for (std::string word; std::getline(words, word, ':');) {
+    if (!word.empty()) folders.push_back(word);
+  }
+  folders.insert(folders.end(),
+                 {PLIMSOLL_CUDA_FOLDER, "/usr/local/cuda/lib64",
+                  "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"});
+  for (const fs::path& folder : folders) {
+    std::error_code none;
+    std::set<std::string> files;
+    for (const auto& entry : fs::directory_iterator(folder, none)) {
+      if (!entry.path().filename().string().starts_with(start)) continue;
+      const fs::path file = fs::canonical(entry.path(), none);
+      if (!none) files.insert(file.string());
+    }
+    if (!files.empty()) return {files.begin(), files.end()};
+  }
+  return {};
 }
 
 Result<CudaModule*> open_at(const fs::path& path) {
@@ -83,6 +110,23 @@ std::string module_program() {
     }
   }
   return {};
+}
+
+std::vector<std::string> cuda_module_files() {
+  std::vector<std::string> files;
+  for (const fs::path& path : places()) {
+    std::error_code none;
+    if (!fs::exists(path, none)) continue;
+    files.push_back(path.string());
+    break;
+  }
+  if (files.empty()) return files;
+  for (const char* library : {"libcublasLt.so.", "libnvrtc.so."}) {
+    for (std::string& file : library_files(library)) {
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
 }
 
 }  // namespace plimsoll

@@ -38,6 +38,8 @@ struct DeviceProfile {
   std::int64_t host_floor_bytes = 0;
   std::int64_t host_product_bytes = 0;
   std::int64_t instruction_bytes = 0;  // heap that each instruction costs
+  // On the device: what its code and its recordings cost there.
+  std::int64_t device_instruction_bytes = 0;
   // The same while planning, when there are no pools yet.
   std::int64_t planning_floor_bytes = 0;
   std::int64_t planning_instruction_bytes = 0;
@@ -45,6 +47,8 @@ struct DeviceProfile {
 
   // False: shipped or assumed. Plans made from it are upper bounds.
   bool measured = false;
+  // Why figures were not believed, or not kept; for people, empty: they were.
+  std::string note;
 
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };

@@ -50,6 +50,9 @@ constexpr std::int64_t kAllowanceBytes = 16 * kMiB;
 // adds: measured beside an H200 (293 and 114 MiB), rounded up.
 constexpr std::int64_t kHostFloorBytes = 304 * kMiB;
 constexpr std::int64_t kHostProductBytes = 128 * kMiB;
+// Of code and recordings on the device, for each instruction: an estimate from
+// above.
+constexpr std::int64_t kDeviceInstructionBytes = 8 * kKiB;
 constexpr double kLaunchSeconds = 3e-6;
 
 DeviceProfile profile_of(const Figures& figures) {
@@ -72,6 +75,7 @@ DeviceProfile profile_of(const Figures& figures) {
   profile.runtime_floor_bytes = figures.runtime_floor_bytes;
   profile.host_floor_bytes = kHostFloorBytes;
   profile.host_product_bytes = kHostProductBytes;
+  profile.device_instruction_bytes = kDeviceInstructionBytes;
   profile.allowance_bytes = kAllowanceBytes;
   profile.measured = false;
   return profile;

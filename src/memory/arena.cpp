@@ -80,7 +80,9 @@ Result<Arena> Arena::commit(MemorySource& source, Ledger& ledger,
 Status Arena::shrink_to(std::int64_t bytes, Ledger& ledger, Holding holding) {
   if (start_ == nullptr) return {};
   const std::int64_t kept =
-      std::min(round_up(bytes, source_->granularity_bytes()), bytes_);
+      std::min(source_->kept_bytes(
+                   start_, round_up(bytes, source_->granularity_bytes())),
+               bytes_);
   if (kept < bytes_) source_->unmap(start_ + kept, bytes_ - kept);
   bytes_ = kept;
   if (kept == 0) start_ = nullptr;

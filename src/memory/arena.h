@@ -22,8 +22,8 @@ class Arena {
   static Result<Arena> commit(MemorySource& source, Ledger& ledger,
                               std::span<const Holding> holdings);
 
-  // Gives everything after the first `bytes` (rounded up to the granularity)
-  // back; what stays is charged as `holding`.
+  // Gives everything after the first `bytes` (rounded up to what the source
+  // gives back) back; what stays is charged as `holding`.
   Status shrink_to(std::int64_t bytes, Ledger& ledger, Holding holding);
 
   std::byte* data() const { return start_; }

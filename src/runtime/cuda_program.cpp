@@ -44,6 +44,20 @@ struct CudaProgram::Step {
     for (std::size_t i = 0; i < sources.size(); ++i) pointers[i] = *sources[i];
     return kernel->launch(stream, blocks, pointers);
   }
+
+  // With addresses that nobody has; aligned, so that they come to be used.
+  Status launch_at_nowhere(Stream& stream) {
+    void* const nowhere = reinterpret_cast<void*>(std::uintptr_t{4096});
+    if (product) {
+      const void* const wrong[] = {nowhere, nowhere, nowhere};
+      return product->launch(stream, wrong, nowhere, scratch);
+    }
+    if (kernel == nullptr) {
+      return stream.copy(nowhere, nowhere, transfer_bytes, direction);
+    }
+    std::fill_n(pointers.begin(), sources.size(), nowhere);
+    return kernel->launch(stream, blocks, pointers);
+  }
 };
 
 // One stage of one launch.
@@ -160,7 +174,7 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
     calls.push_back(call_of(part, member, pointers));
   }
   step.sources = pointers.take();
-  step.pointers.resize(step.sources.size());
+  step.pointers.resize(step.sources.size() + cuda::kMarkPointers);
   step.blocks = group.blocks;
   auto kernel = device.load(
       ops::cuda_kernel_source(calls, static_cast<int>(step.sources.size())));
@@ -171,7 +185,7 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
 
 Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
     const Program& program, std::span<const Launch> launches,
-    const ops::CudaCatalog& catalog, CudaDevice& device) {
+    const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark) {
   std::unique_ptr<CudaProgram> made(new CudaProgram);
   std::deque<cuda::OpCode> codes;  // parts point into them
   std::vector<Part> parts;
@@ -219,6 +233,14 @@ Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
       made->steps_.push_back(std::move(alone));
     }
   }
+  std::uintptr_t number = mark.first;
+  for (Step& step : made->steps_) {
+    if (step.kernel != nullptr) {
+      step.pointers[step.sources.size()] = mark.word;
+      step.pointers.back() = reinterpret_cast<void*>(number);
+    }
+    ++number;
+  }
   return made;
 }
 
@@ -245,6 +267,33 @@ Status CudaProgram::enqueue_checked(Stream& stream) {
     if (!done) return named(steps_[i].name, std::move(done).error());
   }
   return {};
+}
+
+Status CudaProgram::enqueue_faulty(std::string_view op, Stream& stream) {
+  bool found = false;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    if (step.name.find(op) == std::string::npos) {
+      PLIMSOLL_RETURN_IF_ERROR(enqueue_launch(i, stream));
+      continue;
+    }
+    found = true;
+    PLIMSOLL_RETURN_IF_ERROR(step.launch_at_nowhere(stream));
+  }
+  if (found) return {};
+  return Error{ErrorCode::bad_input,
+               fmt::format("no launch of the program has {}", op)};
+}
+
+std::string CudaProgram::ops_from(std::size_t number) const {
+  std::string names = steps_[number].name;
+  // From the last one on to the next step's first.
+  for (std::size_t i = 1; i < steps_.size(); ++i) {
+    const Step& next = steps_[(number + i) % steps_.size()];
+    if (next.kernel != nullptr) break;
+    names += " or " + next.name;
+  }
+  return names;
 }
 
 std::string CudaProgram::describe(std::size_t number) const {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/cuda_device.h"
@@ -15,11 +16,17 @@ namespace plimsoll::runtime {
 
 class CudaProgram {
  public:
+  // Where launches say that they start: number `first` is the program's first.
+  struct Mark {
+    void* word = nullptr;  // of 4 bytes, as the device sees it; null: nowhere
+    std::uint32_t first = 0;
+  };
+
   // Loads every kernel of some of a program's launches, all of them the
   // device's. All of these must outlive the result.
   static Result<std::unique_ptr<CudaProgram>> prepare(
       const Program& program, std::span<const Launch> launches,
-      const ops::CudaCatalog& catalog, CudaDevice& device);
+      const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark);
   ~CudaProgram();
 
   // Enqueues all launches, with the inputs that the program is bound to now.
@@ -27,11 +34,18 @@ class CudaProgram {
   // The same, waiting after each launch: an error names its ops.
   Status enqueue_checked(Stream& stream);
 
+  // For tests: all launches, those with this part of a name at addresses that
+  // are not there.
+  Status enqueue_faulty(std::string_view op, Stream& stream);
+
   // Launches one by one, for measurements.
   std::size_t launches() const;
   Status enqueue_launch(std::size_t number, Stream& stream);
   // Its ops, and how they run.
   std::string describe(std::size_t number) const;
+  // The ops of the launch, and of the library's products behind it, which say
+  // nothing when they start.
+  std::string ops_from(std::size_t number) const;
 
  private:
   struct Step;

@@ -17,6 +17,7 @@
 #include "device/cpu/run_program.h"
 #include "device/device_name.h"
 #include "ops/cpu_kernels.h"
+#include "train/cuda_job.h"
 #include "train/cuda_profile.h"
 #include "train/profile_cache.h"
 #include "train/trainer.h"
@@ -73,55 +74,13 @@ struct TemporaryFolder {
   std::string path;
 };
 
-// Enough to tell the slope from the noise of a page here and there.
-constexpr int kMoreLayers = 60;
-
-Result<Calibration> calibrate_with(const std::string& calibrator,
-                                   const Rehearsal& rehearsal) {
-  PLIMSOLL_ASSIGN(
-      const std::string text,
-      output_of({calibrator, "calibrate", "--threads",
-                 fmt::format("{}", rehearsal.threads), "--more-layers",
-                 fmt::format("{}", rehearsal.more_layers), "--device",
-                 rehearsal.device, "--precision",
-                 std::string(name_of(rehearsal.precision)), "--products",
-                 rehearsal.products ? "1" : "0"}));
-  Calibration measured;
-  std::istringstream words(text);
-  if (!(words >> measured.planning_bytes >> measured.process_bytes >>
-        measured.instructions >> measured.device_bytes >>
-        measured.copies.to_device_bytes_per_second >>
-        measured.copies.to_host_bytes_per_second) ||
-      measured.process_bytes <= 0 || measured.instructions <= 0) {
-    return Error{ErrorCode::internal,
-                 fmt::format("calibration printed \"{}\"", text)};
-  }
-  return measured;
-}
-
-// The line through the shallow and the deep network's figures.
-struct Slope {
-  Slope(const Calibration& shallow, const Calibration& deep)
-      : low(shallow.instructions),
-        run(std::max<std::int64_t>(deep.instructions - low, 1)) {}
-  void set(std::int64_t at_low, std::int64_t at_high, std::int64_t& floor,
-           std::int64_t& slope) const {
-    slope = std::max<std::int64_t>((at_high - at_low + run - 1) / run, 0);
-    floor = at_low - slope * low;
-  }
-  std::int64_t low;
-  std::int64_t run;
-};
-
 Status calibrate(const std::string& calibrator, DeviceProfile& profile) {
   warm_page_cache();
   Rehearsal rehearsal;
   rehearsal.threads = profile.threads;
-  PLIMSOLL_ASSIGN(const Calibration shallow,
-                  calibrate_with(calibrator, rehearsal));
+  PLIMSOLL_ASSIGN(const Calibration shallow, rehearse(calibrator, rehearsal));
   rehearsal.more_layers = kMoreLayers;
-  PLIMSOLL_ASSIGN(const Calibration deep,
-                  calibrate_with(calibrator, rehearsal));
+  PLIMSOLL_ASSIGN(const Calibration deep, rehearse(calibrator, rehearsal));
   const Slope line(shallow, deep);
   line.set(shallow.process_bytes, deep.process_bytes,
            profile.runtime_floor_bytes, profile.instruction_bytes);
@@ -131,6 +90,31 @@ Status calibrate(const std::string& calibrator, DeviceProfile& profile) {
 }
 
 }  // namespace
+
+Slope::Slope(const Calibration& shallow, const Calibration& deep)
+    : low(shallow.instructions),
+      run(std::max<std::int64_t>(deep.instructions - low, 1)) {}
+
+void Slope::set(std::int64_t at_low, std::int64_t at_high, std::int64_t& floor,
+                std::int64_t& slope) const {
+  slope = std::max<std::int64_t>((at_high - at_low + run - 1) / run, 0);
+  floor = at_low - slope * low;
+}
+
+Result<Calibration> rehearse(const std::string& calibrator,
+                             const Rehearsal& rehearsal) {
+  const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
+  PLIMSOLL_ASSIGN(
+      const std::string text,
+      output_of({calibrator, "calibrate", "--threads",
+                 fmt::format("{}", rehearsal.threads), "--more-layers",
+                 fmt::format("{}", rehearsal.more_layers), "--spread",
+                 flag(rehearsal.spread), "--device", rehearsal.device,
+                 "--precision", std::string(name_of(rehearsal.precision)),
+                 "--products", flag(rehearsal.products), "--tf32",
+                 flag(rehearsal.tf32), "--pinned", flag(rehearsal.pinned)}));
+  return calibration_from_text(text);
+}
 
 Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator) {
   const CpuInfo info = read_cpu_info();
@@ -159,35 +143,8 @@ Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator) {
   });
 }
 
-Status calibrate_device(const std::string& calibrator, Rehearsal rehearsal,
-                        DeviceProfile& profile) {
-  const auto measure = [&]() -> Result<Calibration> {
-    // The first run compiles kernels, which later ones find: its figures are
-    // not theirs.
-    PLIMSOLL_RETURN_IF_ERROR(calibrate_with(calibrator, rehearsal));
-    return calibrate_with(calibrator, rehearsal);
-  };
-  PLIMSOLL_ASSIGN(const Calibration shallow, measure());
-  rehearsal.more_layers = kMoreLayers;
-  PLIMSOLL_ASSIGN(const Calibration deep, measure());
-  rehearsal.more_layers = 0;
-  rehearsal.products = false;
-  PLIMSOLL_ASSIGN(const Calibration without, measure());
-  const Slope line(shallow, deep);
-  line.set(shallow.process_bytes, deep.process_bytes, profile.host_floor_bytes,
-           profile.instruction_bytes);
-  profile.host_product_bytes =
-      std::max<std::int64_t>(shallow.process_bytes - without.process_bytes, 0);
-  profile.host_floor_bytes -= profile.host_product_bytes;
-  profile.runtime_floor_bytes =
-      std::max({shallow.device_bytes, deep.device_bytes, without.device_bytes});
-  profile.copy_to_device_bytes_per_second =
-      deep.copies.to_device_bytes_per_second;
-  profile.copy_to_host_bytes_per_second = deep.copies.to_host_bytes_per_second;
-  return {};
-}
-
 Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
+  unsetenv(kPlantVariable);  // meant for the job that is rehearsed for
   JobSpec job;
   const std::int64_t width = rehearsal.products ? 600 : 16;
   const auto wide = [&](std::int64_t many) {
@@ -209,7 +166,9 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
   // So narrow that our own kernels take them: what a library's primitive costs
   // is planned with each of them.
   for (int i = 0; i < rehearsal.more_layers; ++i) {
-    job.model.layers.push_back(dense(4, "relu"));
+    // Or so wide, each in its own way, that neighbours are not merged.
+    job.model.layers.push_back(
+        dense(rehearsal.spread ? 96 + 8 * i : 4, "relu"));
   }
   job.model.layers.push_back(dense(10, "softmax"));
   job.data.source.name = "random";
@@ -225,6 +184,8 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
   job.train.loss = "sparse_categorical_crossentropy";
   job.train.metrics = {"accuracy"};
   job.train.precision = rehearsal.precision;
+  job.train.tf32 = rehearsal.tf32;
+  job.memory.pinned = rehearsal.pinned;
 
   RunOptions options;
   options.threads = rehearsal.threads;
@@ -242,20 +203,47 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
   measured.instructions = outcome.instructions;
   if (rehearsal.device == "cpu") return measured;
   measured.device_bytes = outcome.device_peak_bytes - outcome.device_pool_bytes;
+  measured.device_shared = outcome.device_shared;
   // Last, since it takes memory of its own.
   PLIMSOLL_ASSIGN(const int ordinal, cuda_ordinal(rehearsal.device));
   PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
   PLIMSOLL_ASSIGN(const auto device, module->open(ordinal, ""));
   PLIMSOLL_ASSIGN(measured.copies, measure_copies(*device));
+  for (const auto& [library, version] : device->profile().library_versions) {
+    if (library != "driver") measured.versions[library] = version;
+  }
+  PLIMSOLL_ASSIGN(measured.versions["nvrtc"], module->compiler_version());
   return measured;
 }
 
 std::string to_text(const Calibration& calibration) {
-  return fmt::format("{} {} {} {} {} {}\n", calibration.planning_bytes,
-                     calibration.process_bytes, calibration.instructions,
-                     calibration.device_bytes,
-                     calibration.copies.to_device_bytes_per_second,
-                     calibration.copies.to_host_bytes_per_second);
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {}", calibration.planning_bytes,
+      calibration.process_bytes, calibration.instructions,
+      calibration.device_bytes, calibration.copies.to_device_bytes_per_second,
+      calibration.copies.to_host_bytes_per_second,
+      calibration.device_shared ? 1 : 0);
+  for (const auto& [library, version] : calibration.versions) {
+    text += fmt::format(" {} {}", library, version);
+  }
+  return text + "\n";
+}
+
+Result<Calibration> calibration_from_text(const std::string& text) {
+  Calibration measured;
+  std::istringstream words(text);
+  if (!(words >> measured.planning_bytes >> measured.process_bytes >>
+        measured.instructions >> measured.device_bytes >>
+        measured.copies.to_device_bytes_per_second >>
+        measured.copies.to_host_bytes_per_second >> measured.device_shared) ||
+      measured.process_bytes <= 0 || measured.instructions <= 0) {
+    return Error{ErrorCode::internal,
+                 fmt::format("calibration printed \"{}\"", text)};
+  }
+  std::string library;
+  std::string version;
+  while (words >> library >> version) measured.versions[library] = version;
+  return measured;
 }
 
 }  // namespace plimsoll::train

@@ -2,6 +2,7 @@
 // fresh process, then read from the user's cache.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "device/device_profile.h"
@@ -29,14 +30,20 @@ struct Calibration {
   std::int64_t instructions = 0;  // of all programs
   std::int64_t device_bytes = 0;  // the driver's, beside its pools there
   CopyRates copies;               // 0 on the CPU
+  // Others use the device, and what they hold may be in device_bytes.
+  bool device_shared = false;
+  std::map<std::string, std::string> versions;  // of the device's libraries
 };
 
 struct Rehearsal {
   std::string device = "cpu";
   DType precision = DType::f32;
   int threads = 0;
-  int more_layers = 0;        // narrow ones, beside those that use every kernel
-  bool products = true;       // that a library makes
+  int more_layers = 0;   // beside those that use every kernel
+  bool spread = false;   // these are wide, each another; else narrow
+  bool products = true;  // that a library makes
+  bool tf32 = false;     // as the job file has them
+  bool pinned = true;
   std::string compiler = {};  // as RunOptions has it
 };
 
@@ -44,11 +51,25 @@ struct Rehearsal {
 // process of its own.
 Result<Calibration> run_calibration(const Rehearsal& rehearsal);
 
-// Sets what the driver and the process that drives it cost, by rehearsals.
-Status calibrate_device(const std::string& calibrator, Rehearsal rehearsal,
-                        DeviceProfile& profile);
+// The same, by the calibrator's command.
+Result<Calibration> rehearse(const std::string& calibrator,
+                             const Rehearsal& rehearsal);
+// Enough layers to tell a slope from the noise of a page here and there; of
+// those that are spread, each kernel has to be compiled.
+inline constexpr int kMoreLayers = 60;
+inline constexpr int kSpreadLayers = 16;
+
+// The line through the shallow and the deep network's figures.
+struct Slope {
+  Slope(const Calibration& shallow, const Calibration& deep);
+  void set(std::int64_t at_low, std::int64_t at_high, std::int64_t& floor,
+           std::int64_t& slope) const;
+  std::int64_t low;
+  std::int64_t run;
+};
 
 // The command's output.
 std::string to_text(const Calibration& calibration);
+Result<Calibration> calibration_from_text(const std::string& text);
 
 }  // namespace plimsoll::train

@@ -1,9 +1,18 @@
 #include "train/cuda_job.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 
 namespace plimsoll::train {
+namespace {
+
+constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
+
+constexpr std::uint64_t kFaultyStep = 2;
+
+}  // namespace
 
 Result<std::unique_ptr<CudaJob>> CudaJob::open(
     const PlannedJob& planned, const JobData& data, Machine& machine,
@@ -12,7 +21,13 @@ Result<std::unique_ptr<CudaJob>> CudaJob::open(
   std::unique_ptr<CudaJob> job(
       new CudaJob(planned, data, *machine.device(), memory, programs));
   PLIMSOLL_RETURN_IF_ERROR(job->make_streams());
-  PLIMSOLL_RETURN_IF_ERROR(job->prepare(machine));
+  if (auto prepared = job->prepare(machine); !prepared) {
+    Error error = std::move(prepared).error();
+    // The plan had a kernel for it: that it does not run is the device's.
+    if (error.code == ErrorCode::unsupported) error.code = ErrorCode::device;
+    return error;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(job->plant_fault());
   PLIMSOLL_RETURN_IF_ERROR(job->warm_driver());
   return job;
 }
@@ -20,7 +35,7 @@ Result<std::unique_ptr<CudaJob>> CudaJob::open(
 CudaJob::~CudaJob() { static_cast<void>(finish()); }
 
 Status CudaJob::make_streams() {
-  for (auto* stream : {&compute_, &upload_, &download_}) {
+  for (auto* stream : {&compute_, &upload_}) {
     PLIMSOLL_ASSIGN(*stream, device_.make_stream());
   }
   slots_.resize(static_cast<std::size_t>(planned_.needs.device->input_slots));
@@ -28,7 +43,6 @@ Status CudaJob::make_streams() {
     PLIMSOLL_ASSIGN(slot.copied, device_.make_event());
     PLIMSOLL_ASSIGN(slot.done, device_.make_event());
   }
-  PLIMSOLL_ASSIGN(to_sample_, device_.make_event());
   for (auto& event : arrived_) {
     PLIMSOLL_ASSIGN(event, device_.make_event());
   }
@@ -127,6 +141,8 @@ std::vector<CudaJob::Part> CudaJob::split(const runtime::Program& program) {
 }
 
 Status CudaJob::prepare(Machine& machine) {
+  PLIMSOLL_RETURN_IF_ERROR(make_mark(machine));
+  std::uint32_t mark = 0;
   for (const auto& placed : programs_) {
     runtime::Program& program = *placed;
     const Stage stage = stage_of(static_cast<int>(parts_.size()));
@@ -145,7 +161,10 @@ Status CudaJob::prepare(Machine& machine) {
       }
       PLIMSOLL_ASSIGN(part.launches,
                       runtime::CudaProgram::prepare(
-                          program, launches, machine.cuda_catalog(), device_));
+                          program, launches, machine.cuda_catalog(), device_,
+                          {mark_on_device_, mark}));
+      part.first_mark = mark;
+      mark += static_cast<std::uint32_t>(part.launches->launches());
       // One by one first: what is wrong then has a name.
       PLIMSOLL_RETURN_IF_ERROR(part.launches->enqueue_checked(*compute_));
       PLIMSOLL_RETURN_IF_ERROR(record(part, program, stage));
@@ -173,8 +192,67 @@ Status CudaJob::run_on_host(const Part& part, runtime::Program& program) {
   return program.run(part.first, part.last);
 }
 
+Status CudaJob::make_mark(Machine& machine) {
+  if (!machine.pins_memory()) return {};
+  // Between what is sampled and what goes to files.
+  constexpr std::int64_t kLine = 64;
+  mark_ = reinterpret_cast<std::uint32_t*>(memory_.values() +
+                                           plan::kValuesBytes / 2 - kLine);
+  *mark_ = kNoMark;
+  PLIMSOLL_ASSIGN(mark_on_device_, device_.seen_from_device(mark_));
+  return {};
+}
+
+Status CudaJob::blame(Status status) const {
+  if (status || mark_ == nullptr || status.error().code != ErrorCode::device) {
+    return status;
+  }
+  // Fixed pages can be read whatever has become of the device.
+  const std::uint32_t mark = *static_cast<volatile std::uint32_t*>(mark_);
+  for (const std::vector<Part>& parts : parts_) {
+    for (const Part& part : parts) {
+      if (!part.launches || mark < part.first_mark ||
+          mark - part.first_mark >= part.launches->launches()) {
+        continue;
+      }
+      Error error = std::move(status).error();
+      error.message +=
+          fmt::format("; the last that began on the device: {}",
+                      part.launches->ops_from(mark - part.first_mark));
+      return error;
+    }
+  }
+  return status;
+}
+
+Status CudaJob::plant_fault() {
+  const char* const op = std::getenv(kPlantVariable);
+  const int program = planned_.programs_of(Stage::train).full;
+  if (op == nullptr || *op == '\0' || program < 0) return {};
+  const auto number = static_cast<std::size_t>(program);
+  bind(*programs_[number], Stage::train, 0);
+  const std::vector<Part>& parts = parts_[number];
+  const auto part = std::find_if(
+      parts.begin(), parts.end(),
+      [](const Part& candidate) { return candidate.launches != nullptr; });
+  auto recorded = device_.record(
+      *compute_, [&] { return part->launches->enqueue_faulty(op, *compute_); });
+  if (!recorded) {
+    Error error = std::move(recorded).error();
+    error.message = fmt::format("{}: {}", kPlantVariable, error.message);
+    return error;
+  }
+  faulty_ = *std::move(recorded);
+  return {};
+}
+
 Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
                      data::BatchFeeder& feeder) {
+  return blame(enqueue(program, feed, batch, feeder));
+}
+
+Status CudaJob::enqueue(int program, const Feed& feed, const data::Batch& batch,
+                        data::BatchFeeder& feeder) {
   const auto number = static_cast<std::size_t>(steps_ % slots_.size());
   Slot& slot = slots_[number];
   if (steps_ - released_ == slots_.size()) {
@@ -212,6 +290,9 @@ Status CudaJob::run(int program, std::size_t slot, const std::byte* batch) {
   const auto index = static_cast<std::size_t>(program);
   const std::vector<Part>& parts = parts_[index];
   bind_host(*programs_[index], stage_of(program), batch);
+  if (faulty_ && steps_ == kFaultyStep) {
+    PLIMSOLL_RETURN_IF_ERROR(faulty_->launch(*compute_));
+  }
   for (const Part& part : parts) {
     PLIMSOLL_RETURN_IF_ERROR(part.launches
                                  ? part.recordings[slot]->launch(*compute_)
@@ -234,45 +315,42 @@ Status CudaJob::finish() {
     Status released = release_oldest();
     if (status) status = std::move(released);
   }
-  for (auto* stream : {&upload_, &compute_, &download_}) {
+  for (auto* stream : {&upload_, &compute_}) {
     if (!*stream) continue;
     Status done = (*stream)->synchronize();
     if (status) status = std::move(done);
   }
-  return status;
+  return blame(std::move(status));
 }
 
-Status CudaJob::sample(std::span<const std::int64_t> offsets) {
+void CudaJob::set_samples(std::span<const std::int64_t> offsets) {
+  sample_offsets_.assign(offsets.begin(), offsets.end());
+  samples_ = {reinterpret_cast<double*>(memory_.values()), offsets.size()};
+}
+
+Status CudaJob::sample(std::int64_t position) {
   // All under way: the newest of them will do.
-  if (asked_ - landed_ == kSamples) sampled();
-  if (asked_ - landed_ == kSamples) return {};
-  sample_size_ = offsets.size();
-  newest_.resize(sample_size_);
-  auto* to = reinterpret_cast<double*>(memory_.values()) +
-             static_cast<std::size_t>(asked_ % kSamples) * sample_size_;
-  PLIMSOLL_RETURN_IF_ERROR(compute_->record(*to_sample_));
-  PLIMSOLL_RETURN_IF_ERROR(download_->wait(*to_sample_));
-  for (const std::int64_t offset : offsets) {
-    PLIMSOLL_RETURN_IF_ERROR(download_->copy(to++, memory_.programs() + offset,
-                                             sizeof(double),
-                                             CopyDirection::to_host));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(download_->record(
-      *arrived_[static_cast<std::size_t>(asked_ % kSamples)]));
-  ++asked_;
+  if (!samples_.next()) sampled();
+  const auto number = samples_.next();
+  if (!number) return {};
+  double* to = samples_.slot(*number);
+  // Among the steps: beside them, a later one may have added to a sum.
+  const auto copy = [&]() -> Status {
+    for (const std::int64_t offset : sample_offsets_) {
+      PLIMSOLL_RETURN_IF_ERROR(compute_->copy(to++, memory_.programs() + offset,
+                                              sizeof(double),
+                                              CopyDirection::to_host));
+    }
+    return compute_->record(*arrived_[*number]);
+  };
+  PLIMSOLL_RETURN_IF_ERROR(blame(copy()));
+  samples_.ask(position);
   return {};
 }
 
-std::span<const double> CudaJob::sampled() {
-  for (; landed_ < asked_; ++landed_) {
-    const auto number = static_cast<std::size_t>(landed_ % kSamples);
-    if (!arrived_[number]->done()) break;
-    std::memcpy(newest_.data(),
-                reinterpret_cast<const double*>(memory_.values()) +
-                    number * sample_size_,
-                sample_size_ * sizeof(double));
-  }
-  return newest_;
+Sample CudaJob::sampled() {
+  return samples_.newest(
+      [&](std::size_t number) { return arrived_[number]->done(); });
 }
 
 }  // namespace plimsoll::train

@@ -12,8 +12,12 @@
 #include "runtime/cuda_program.h"
 #include "train/job_memory.h"
 #include "train/planned_job.h"
+#include "train/sample_ring.h"
 
 namespace plimsoll::train {
+
+// For tests: part of the name of an op that is to fail in the third step.
+inline constexpr const char* kPlantVariable = "PLIMSOLL_PLANT_FAULT";
 
 class CudaJob {
  public:
@@ -33,10 +37,14 @@ class CudaJob {
   // Waits for all that was enqueued; its errors come out here.
   Status finish();
 
-  // Asks for the states at these offsets, 8 bytes each, without waiting.
-  Status sample(std::span<const std::int64_t> offsets);
-  // The newest values that have arrived, in the order they were asked for.
-  std::span<const double> sampled();
+  // The states that sample() asks for, 8 bytes each, in this order.
+  void set_samples(std::span<const std::int64_t> offsets);
+  // Asks for them without waiting: the sums of `position` examples.
+  Status sample(std::int64_t position);
+  // The newest that have arrived.
+  Sample sampled();
+  // After finish(): what was asked for counts no more.
+  void drop_samples() { samples_.drop(); }
 
  private:
   struct Slot {
@@ -51,6 +59,7 @@ class CudaJob {
     std::size_t first = 0;  // of the program's launches
     std::size_t last = 0;   // after the last of them
     std::unique_ptr<runtime::CudaProgram> launches;  // null: on the host
+    std::uint32_t first_mark = 0;                    // of the launches
     std::vector<std::unique_ptr<CudaRecording>> recordings;  // by slot
   };
 
@@ -76,26 +85,31 @@ class CudaJob {
   Stage stage_of(int program) const;
   Status run(int program, std::size_t slot, const std::byte* batch);
   Status release_oldest();
-
-  static constexpr int kSamples = 4;
+  Status enqueue(int program, const Feed& feed, const data::Batch& batch,
+                 data::BatchFeeder& feeder);
+  Status make_mark(Machine& machine);
+  // An error of the device, with the ops that had begun when it came up.
+  Status blame(Status status) const;
+  Status plant_fault();
 
   const PlannedJob& planned_;
   const JobData& data_;
   CudaDevice& device_;
   JobMemory& memory_;
-  std::unique_ptr<Stream> compute_, upload_, download_;
+  std::unique_ptr<Stream> compute_, upload_;
   std::vector<Slot> slots_;
   std::span<const std::unique_ptr<runtime::Program>> programs_;
   std::vector<std::vector<Part>> parts_;  // by program, in order of execution
+  // The number of the last launch that began, pinned; null: not told.
+  std::uint32_t* mark_ = nullptr;
+  void* mark_on_device_ = nullptr;
+  std::unique_ptr<CudaRecording> faulty_;  // for tests; else null
   std::uint64_t steps_ = 0;     // each on the slot after the last one's
   std::uint64_t released_ = 0;  // of these: the feeder has its slot back
 
-  std::unique_ptr<Event> to_sample_;
-  std::array<std::unique_ptr<Event>, kSamples> arrived_;
-  std::uint64_t asked_ = 0;   // samples
-  std::uint64_t landed_ = 0;  // of these
-  std::size_t sample_size_ = 0;
-  std::vector<double> newest_;
+  std::array<std::unique_ptr<Event>, SampleRing::kSlots> arrived_;
+  std::vector<std::int64_t> sample_offsets_;
+  SampleRing samples_;
 };
 
 }  // namespace plimsoll::train

@@ -2,10 +2,11 @@
 
 #include <fmt/core.h>
 
+#include "device/cuda_device.h"
 #include "device/device_name.h"
-#include "device/nvml/nvml.h"
+#include "device/nvml/visible_gpus.h"
 #include "device/shipped_profiles.h"
-#include "train/calibration.h"
+#include "train/device_calibration.h"
 #include "train/process_config.h"
 #include "train/profile_cache.h"
 
@@ -19,13 +20,8 @@ Result<GpuFacts> facts_of(const std::string& device) {
     return Error{ErrorCode::device,
                  fmt::format("{}: {}", device, nvml.error().message)};
   }
-  PLIMSOLL_ASSIGN(auto devices, nvml->devices());
-  const auto index = static_cast<std::size_t>(ordinal);
-  if (index < devices.size()) return std::move(devices[index]);
-  return Error{ErrorCode::device,
-               fmt::format("{}: there is no such device; NVIDIA's driver shows "
-                           "{}",
-                           device, devices.size())};
+  PLIMSOLL_ASSIGN(VisibleGpu gpu, cuda_gpu(*nvml, ordinal));
+  return std::move(gpu.facts);
 }
 
 // By the vendor's figures where the device is known, else careful ones.
@@ -58,18 +54,23 @@ Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {
   DeviceProfile profile = estimated_profile(facts);
   if (request.calibrator.empty()) return profile;
   PLIMSOLL_ASSIGN(const Nvml nvml, Nvml::open());
-  const std::string key = fmt::format(
-      "{} {} {} {} {}", program_identity(request.calibrator), facts.uuid,
-      nvml.driver_version(), name_of(request.precision), request.threads);
+  std::string key = fmt::format(
+      "{} {} {} {} {} tf32={} pinned={}", program_identity(request.calibrator),
+      facts.uuid, nvml.driver_version(), name_of(request.precision),
+      request.threads, request.tf32, request.pinned);
+  for (const std::string& file : cuda_module_files()) {
+    key += fmt::format(" {}={}", file, program_identity(file));
+  }
   return cached_profile("cuda", key, [&]() -> Result<DeviceProfile> {
     Rehearsal rehearsal;
     rehearsal.device = request.device;
     rehearsal.precision = request.precision;
     rehearsal.threads = request.threads;
+    rehearsal.tf32 = request.tf32;
+    rehearsal.pinned = request.pinned;
     PLIMSOLL_RETURN_IF_ERROR(
         calibrate_device(request.calibrator, rehearsal, profile));
     profile.library_versions["driver"] = nvml.driver_version();
-    profile.measured = true;
     return profile;
   });
 }

@@ -21,6 +21,8 @@ struct CudaProfileRequest {
   DType precision = DType::f32;
   int threads = 1;
   std::string calibrator;
+  bool tf32 = false;
+  bool pinned = true;
 };
 Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request);
 // Its memory as the driver shows it now, with the process's own limit.

@@ -14,7 +14,8 @@ namespace plimsoll::train {
 
 class DeviceMeter {
  public:
-  // Before the process has a context there: what others hold is told apart.
+  // Of "cuda:`ordinal`", before the process has a context there: what others
+  // hold is told apart.
   static Result<DeviceMeter> open(int ordinal);
 
   // Now; also kept as the peak where it is larger. Takes no memory.
@@ -23,18 +24,24 @@ class DeviceMeter {
   // "nvml process", or "nvml used minus before" where the driver does not tell
   // processes apart: then it holds on an idle GPU.
   const char* method() const;
+  // Others had contexts there, and processes are not told apart: what they
+  // take and give back counts here.
+  bool is_shared() const { return !by_process_ && others_ > 0; }
 
  private:
-  DeviceMeter(Nvml nvml, int ordinal, pid_t process, std::int64_t before)
+  DeviceMeter(Nvml nvml, int index, pid_t process, std::int64_t before,
+              int others)
       : nvml_(std::move(nvml)),
-        ordinal_(ordinal),
+        index_(index),
         process_(process),
-        before_bytes_(before) {}
+        before_bytes_(before),
+        others_(others) {}
 
   Nvml nvml_;
-  int ordinal_;
+  int index_;  // NVML's
   pid_t process_;
   std::int64_t before_bytes_;
+  int others_;
   std::int64_t peak_bytes_ = 0;
   bool by_process_ = false;
 };

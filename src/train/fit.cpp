@@ -83,7 +83,7 @@ class FitLoop {
     record_.history.stream = running_.feeder(Stage::train)->position().stream;
     pause_clock();
     PLIMSOLL_ASSIGN(const auto sums, running_.metrics());
-    update_progress(sums);
+    update_progress({sums, record_.history.position});
     sample_memory();
     record_.seconds = seconds_since(start_);
     if (hooks_.on_epoch) return hooks_.on_epoch(record_, progress_);
@@ -156,21 +156,23 @@ class FitLoop {
     last_report_ = now;
     sample_memory();
     if (!hooks_.on_progress) return {};
-    PLIMSOLL_ASSIGN(const auto sums, running_.recent_metrics());
-    update_progress(sums);
+    PLIMSOLL_ASSIGN(const Sample recent,
+                    running_.recent_metrics(record_.history.position));
+    if (recent.position == 0) return {};  // none has come back yet
+    update_progress(recent);
     hooks_.on_progress(progress_);
     return {};
   }
 
-  void update_progress(std::span<const double> sums) {
+  void update_progress(const Sample& sums) {
     const History& history = record_.history;
     const auto seen =
-        static_cast<double>(std::max<std::int64_t>(history.position, 1));
+        static_cast<double>(std::max<std::int64_t>(sums.position, 1));
     progress_.step =
         (history.position + job_.train.batch - 1) / job_.train.batch;
-    progress_.loss = sums[0] / seen;
+    progress_.loss = sums.values[0] / seen;
     for (std::size_t i = 0; i < progress_.metrics.size(); ++i) {
-      progress_.metrics[i].second = sums[i + 1] / seen;
+      progress_.metrics[i].second = sums.values[i + 1] / seen;
     }
     const double timed =
         record_.timed_seconds +
@@ -209,7 +211,7 @@ class FitLoop {
   Status finish_epoch() {
     pause_clock();
     PLIMSOLL_ASSIGN(const auto sums, running_.metrics());
-    update_progress(sums);
+    update_progress({sums, record_.history.position});
     if (running_.feeder(Stage::evaluate)) {
       std::copy(sums.begin(), sums.end(), train_sums_.begin());
       PLIMSOLL_ASSIGN(const bool evaluated, evaluate());

@@ -20,7 +20,19 @@ Status Machine::open_device(int ordinal, const std::string& compiler) {
   PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
   PLIMSOLL_ASSIGN(device_, module->open(ordinal, compiler));
   meter_->read();
-  return {};
+  if (!device_profile_) return {};
+  const auto version = [](const DeviceProfile& profile) {
+    const auto found = profile.library_versions.find("cublaslt");
+    return found != profile.library_versions.end() ? found->second : "";
+  };
+  const std::string planned = version(*device_profile_);
+  const std::string here = version(device_->profile());
+  if (planned.empty() || here.empty() || planned == here) return {};
+  return Error{ErrorCode::device,
+               fmt::format("the device was measured with cuBLASLt {}, this "
+                           "process has {}: empty Plimsoll's cache, so that it "
+                           "is measured again",
+                           planned, here)};
 }
 
 Status Machine::check_device(std::int64_t budget_bytes,

@@ -47,6 +47,7 @@ class Machine {
 
   // Takes the device's context: the first of its memory. What the driver shows
   // is measured from here on. `compiler` as CudaModule::open() takes it.
+  // Refused where the profile is of another version of its library.
   Status open_device(int ordinal, const std::string& compiler);
   CudaDevice* device() const { return device_.get(); }  // null until then
   // What the driver shows for the process now, and by which figure.
@@ -56,6 +57,7 @@ class Machine {
   // For when every kernel has run and the driver takes no more: an error where
   // it shows more than the budget.
   Status check_device(std::int64_t budget_bytes, std::int64_t forecast_bytes);
+  bool device_is_shared() const { return meter_->is_shared(); }
   // Whether copies run from fixed pages; without, they stop for each other.
   bool pins_memory() const { return pins_memory_; }
   void set_pins_memory(bool pins) { pins_memory_ = pins; }

@@ -316,7 +316,9 @@ class JobPlanner {
       needs.input_slot_bytes =
           std::max(needs.input_slot_bytes, feed.layout.slot_bytes);
     }
-    needs.runtime_floor_bytes = device.runtime_floor_bytes;
+    needs.runtime_floor_bytes =
+        device.runtime_floor_bytes +
+        device.device_instruction_bytes * instructions();
     needs.kernel_bytes = kernel_bytes_;
     needs.allowance_bytes = device.allowance_bytes;
     return needs;
@@ -357,6 +359,7 @@ class JobPlanner {
     }
     if (const DeviceProfile* device = machine_.device_profile()) {
       planned_.exact = device->measured;
+      if (!device->note.empty()) planned_.graphs.notes.push_back(device->note);
       planned_.copy_seconds = static_cast<double>(feed.layout.slot_bytes) /
                               device->copy_to_device_bytes_per_second;
     }

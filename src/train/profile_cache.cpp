@@ -21,8 +21,16 @@ void write_cache(const fs::path& path, const std::string& text) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
   const fs::path beside = path.string() + fmt::format(".{}", getpid());
-  std::ofstream(beside) << text;
-  fs::create_hard_link(beside, path, ignored);
+  if (!(std::ofstream(beside) << text).flush()) {
+    fs::remove(beside, ignored);
+    return;
+  }
+  std::error_code refused;
+  fs::create_hard_link(beside, path, refused);
+  // Where files have one name only, the last one wins instead.
+  if (refused && refused != std::errc::file_exists) {
+    fs::rename(beside, path, ignored);
+  }
   fs::remove(beside, ignored);
 }
 
@@ -60,7 +68,7 @@ Result<DeviceProfile> cached_profile(
     if (auto cached = read_cache(path)) return *std::move(cached);
   }
   PLIMSOLL_ASSIGN(DeviceProfile profile, measure());
-  if (folder.empty()) return profile;
+  if (folder.empty() || !profile.note.empty()) return profile;
   write_cache(path, to_json(profile));
   return read_cache(path).value_or(profile);
 }

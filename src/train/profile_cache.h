@@ -8,12 +8,13 @@
 
 namespace plimsoll::train {
 
-// Changes whenever the program does.
+// Changes whenever the program does, or the library.
 std::string program_identity(const std::string& program);
 
 // The profile kept under `kind` and `key`, or what `measure` says, which is
-// then kept. Two processes may measure at once: the first to finish is
-// believed, so that all plans of a machine have the same floor.
+// then kept, unless it has a note on its figures. Two processes may measure at
+// once: the first to finish is believed, so that all plans of a machine have
+// the same floor.
 Result<DeviceProfile> cached_profile(
     const std::string& kind, const std::string& key,
     const std::function<Result<DeviceProfile>()>& measure);

@@ -123,6 +123,7 @@ Status RunningJob::run_each_once(const JobData& data) {
   if (machine_.device() != nullptr) {
     PLIMSOLL_ASSIGN(
         cuda_, CudaJob::open(planned_, data, machine_, memory_, programs_));
+    cuda_->set_samples(metric_offsets_);
     return {};
   }
   for (std::size_t i = 0; i < kStages; ++i) {
@@ -289,16 +290,18 @@ Result<std::span<const double>> RunningJob::metrics() {
   return std::span<const double>(metrics_);
 }
 
-Result<std::span<const double>> RunningJob::recent_metrics() {
-  if (!cuda_) return metrics();
-  PLIMSOLL_RETURN_IF_ERROR(cuda_->sample(metric_offsets_));
-  const std::span<const double> newest = cuda_->sampled();
-  std::copy(newest.begin(), newest.end(), metrics_.begin());
-  return std::span<const double>(metrics_);
+Result<Sample> RunningJob::recent_metrics(std::int64_t position) {
+  if (cuda_) {
+    PLIMSOLL_RETURN_IF_ERROR(cuda_->sample(position));
+    return cuda_->sampled();
+  }
+  PLIMSOLL_ASSIGN(const auto sums, metrics());
+  return Sample{sums, position};
 }
 
 Status RunningJob::set_metrics(std::span<const double> sums) {
   PLIMSOLL_RETURN_IF_ERROR(finish());
+  if (cuda_) cuda_->drop_samples();
   for (std::size_t i = 0; i < metric_offsets_.size(); ++i) {
     PLIMSOLL_RETURN_IF_ERROR(
         memory_.write(metric_offsets_[i], std::as_bytes(sums.subspan(i, 1))));

@@ -67,8 +67,9 @@ class RunningJob {
   // Sums of metrics since they were last cleared, in the order of the job's
   // needs: the loss first.
   Result<std::span<const double>> metrics();
-  // The same, perhaps of some steps ago, without waiting for a device.
-  Result<std::span<const double>> recent_metrics();
+  // The same when `position` examples are in, without waiting for a device:
+  // there it may be those of some steps ago, and says of which position.
+  Result<Sample> recent_metrics(std::int64_t position);
   Status set_metrics(std::span<const double> sums);
   Status clear_metrics();
 

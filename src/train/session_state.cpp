@@ -90,14 +90,10 @@ void SessionState::use_device() {
     const int ordinal = value_or_throw(cuda_ordinal(options_.device));
     throw_if_error(here.open_device(ordinal, options_.compiler));
   }
-  throw_if_error(here.device()->use_on_this_thread());
 }
 
 bool SessionState::close() noexcept {
   if (running_ > 0) return false;
-  if (place_.machine && place_.machine->device() != nullptr) {
-    static_cast<void>(place_.machine->device()->use_on_this_thread());
-  }
   const std::lock_guard lock(mutex_);
   for (SessionUser* const user : users_) user->let_go();
   place_.machine.reset();

@@ -157,6 +157,10 @@ Result<TrainOutcome> train_job(const JobSpec& job, const RunOptions& options,
     fits = report.fits;
     plan_json = to_json(report, true);
   }
+  if (const DeviceProfile* device = place.machine->device_profile();
+      device && !device->note.empty() && request.on_note) {
+    request.on_note(device->note);
+  }
   const auto planning = read_process_status(getpid());
   // Planning's garbage goes back to the system before memory is committed.
   malloc_trim(0);

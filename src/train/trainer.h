@@ -145,6 +145,7 @@ struct TrainOutcome {
   std::int64_t kernel_bytes = 0;  // planned as the kernels' own
   std::int64_t device_peak_bytes = 0;
   std::int64_t device_pool_bytes = 0;
+  bool device_shared = false;     // by others, and not told apart
   std::int64_t instructions = 0;  // of all programs
 };
 

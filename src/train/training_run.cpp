@@ -1,6 +1,7 @@
 #include "train/training_run.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -31,7 +32,9 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   History start;
   const std::string checkpoint = checkpoint_path(request_.run_dir);
   const bool resuming = request_.resume && std::filesystem::exists(checkpoint);
-  PLIMSOLL_ASSIGN(running_, RunningJob::open(job_, planned_, data_, machine_));
+  auto opened = RunningJob::open(job_, planned_, data_, machine_);
+  if (!opened) return not_opened(std::move(opened).error(), plan_json);
+  running_ = *std::move(opened);
   if (planned_.plan.device) {
     PLIMSOLL_RETURN_IF_ERROR(machine_.check_device(
         line_.device_bytes, planned_.plan.device->peak_bytes));
@@ -40,7 +43,10 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
     PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_, examples()));
     if (start.epoch >= job_.train.epochs) {
       std::string summary = read_text(summary_path(request_.run_dir));
-      if (!summary.empty()) return finished(start, std::move(summary));
+      const bool failed = summary.find("\"failed\"") != std::string::npos;
+      if (!summary.empty() && !failed) {
+        return finished(start, std::move(summary));
+      }
     }
   }
   // Only now: what is there stays as it is when the job cannot start.
@@ -77,6 +83,7 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   outcome.kernel_bytes = planned_.needs.kernel_bytes;
   if (machine_.device() != nullptr) {
     outcome.device_peak_bytes = machine_.device_peak_bytes();
+    outcome.device_shared = machine_.device_is_shared();
     outcome.device_pool_bytes = machine_.device()->memory().peak_mapped_bytes();
   }
   for (const PlannedProgram& program : planned_.programs) {
@@ -99,6 +106,23 @@ TrainOutcome TrainingRun::finished(const History& history,
   return outcome;
 }
 
+// A device that fails while kernels are tried leaves a summary, too; the last
+// checkpoint stays.
+Error TrainingRun::not_opened(Error error, const std::string& plan_json) {
+  if (error.code != ErrorCode::device || request_.run_dir.empty()) {
+    return error;
+  }
+  auto folder = RunDirectory::create(request_.run_dir, /*resuming=*/true);
+  if (!folder) return error;
+  FitRecord record;
+  if (const auto process = read_process_status(getpid())) {
+    record.rss_peak_bytes = process->peak_rss_bytes;
+  }
+  static_cast<void>((*folder)->write_plan(plan_json));
+  static_cast<void>((*folder)->write_summary(summary(record, error.message)));
+  return error;
+}
+
 std::int64_t TrainingRun::examples() const {
   return data_.input(Stage::train).examples();
 }
@@ -106,7 +130,7 @@ std::int64_t TrainingRun::examples() const {
 std::string TrainingRun::summary(const FitRecord& record,
                                  const std::string& failure) const {
   Measured measured{machine_.host().peak_mapped_bytes(),
-                    running_->recorded_height_bytes(),
+                    running_ ? running_->recorded_height_bytes() : 0,
                     machine_.ledger().snapshot(),
                     {},
                     {}};

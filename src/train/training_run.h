@@ -27,6 +27,7 @@ class TrainingRun {
   Result<TrainOutcome> run(const std::string& plan_json);
 
  private:
+  Error not_opened(Error error, const std::string& plan_json);
   Status finish_epoch(const FitRecord& record, const Progress& progress);
   // Something to tell people after this epoch, once; or empty.
   std::string note_on(const FitRecord& record, const Progress& progress);

@@ -50,7 +50,8 @@ Result<std::optional<TargetDevice>> target_of(const JobSpec& job,
   if (options.device == "cpu") return std::optional<TargetDevice>();
   PLIMSOLL_ASSIGN(DeviceProfile profile,
                   cuda_profile({options.device, job.train.precision, threads,
-                                options.rehearsal ? "" : options.calibrator}));
+                                options.rehearsal ? "" : options.calibrator,
+                                job.train.tf32, job.memory.pinned}));
   PLIMSOLL_ASSIGN(DeviceMemory memory, cuda_memory(options.device));
   return std::optional(TargetDevice{std::move(profile), std::move(memory)});
 }

@@ -267,6 +267,15 @@ TEST_F(CliTest, WhatADeviceLacksIsNamed) {
   expect_has(devices, "cuda:1   NVIDIA Fake 1, compute capability 9.0");
   const Json json = Json::parse(plimsoll("devices --json", fake).output);
   EXPECT_EQ(json.at("cuda").at("devices").size(), 2u);
+  // What the driver shows to the process, under the numbers it has there.
+  expect_has(plimsoll("devices", fake + " CUDA_VISIBLE_DEVICES=1"),
+             "cuda:0   NVIDIA Fake 1, compute capability 9.0");
+  expect_has(plimsoll("devices", fake + " CUDA_DEVICE_ORDER=FASTEST_FIRST"),
+             "cuda:0   NVIDIA Fake 1, compute capability 9.0");
+  expect_has(plimsoll("devices", fake + " CUDA_VISIBLE_DEVICES="),
+             "shows no device to this process");
+  failed("plan --device cuda:1", fake + " CUDA_VISIBLE_DEVICES=0",
+         "cuda:1: there is no such device");
   EXPECT_EQ(plimsoll("devices", fake + " PLIMSOLL_DEVICE_MEMORY=12").exit_code,
             2);
   // Where there is a driver it is found in spite of the search path.

@@ -30,10 +30,12 @@ DeviceProfile sample() {
   profile.host_floor_bytes = 70000;
   profile.host_product_bytes = 71000;
   profile.instruction_bytes = 70001;
+  profile.device_instruction_bytes = 70004;
   profile.planning_floor_bytes = 70002;
   profile.planning_instruction_bytes = 70003;
   profile.allowance_bytes = 8 << 20;
   profile.measured = true;
+  profile.note = "busy";
   return profile;
 }
 
@@ -48,7 +50,7 @@ TEST(DeviceProfileTest, ComesBackFromJsonExactly) {
 // Every key, left out or of a wrong kind, is an error that names it.
 TEST(DeviceProfileTest, EveryKeyIsChecked) {
   const auto good = nlohmann::json::parse(to_json(sample()));
-  ASSERT_EQ(good.size(), 26u);
+  ASSERT_EQ(good.size(), 28u);
   for (const auto& [key, value] : good.items()) {
     auto without = good;
     without.erase(key);

@@ -1,7 +1,12 @@
 // A stand-in for libnvidia-ml.so.1 with two GPUs, for tests: process 4711
 // holds memory on the first, process 4712 an amount that is not told. On the
-// second, more processes run than anyone reserves room for at first.
+// second, more processes run than anyone reserves room for at first. This
+// process holds what fake_cuda_module says on the first; with FAKE_NVML_MUTE
+// that is in the sum alone.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 
 #include "device/nvml/nvml_api.h"
 
@@ -11,6 +16,11 @@ using namespace plimsoll::nvml;
 
 constexpr unsigned long long kMiB = 1 << 20;
 constexpr unsigned int kCrowd = 100;
+
+unsigned long long held_here(unsigned int index) {
+  const char* text = std::getenv("FAKE_GPU_HELD");
+  return text != nullptr && index == 0 ? std::strtoull(text, nullptr, 10) : 0;
+}
 
 unsigned int index_of(Device device) {
   return static_cast<unsigned int>(reinterpret_cast<unsigned long>(device)) - 1;
@@ -45,13 +55,22 @@ Return nvmlDeviceGetName(Device device, char* text, unsigned int length) {
 }
 
 Return nvmlDeviceGetUUID(Device device, char* text, unsigned int length) {
-  std::snprintf(text, length, "GPU-%u", index_of(device));
+  std::snprintf(text, length, "GPU-0000000%u-89ab-cdef-0123-456789abcdef",
+                index_of(device));
+  return kSuccess;
+}
+
+Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* info) {
+  *info = {};
+  std::snprintf(info->bus_id, sizeof(info->bus_id), "00000000:%02X:00.0",
+                0x1A + index_of(device));
   return kSuccess;
 }
 
 Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
   const unsigned long long total = (8ull << index_of(device)) * 1024 * kMiB;
-  *memory = {total, total - 600 * kMiB, 600 * kMiB};
+  const unsigned long long used = 600 * kMiB + held_here(index_of(device));
+  *memory = {total, total - used, used};
   return kSuccess;
 }
 
@@ -74,6 +93,9 @@ Return nvmlDeviceGetComputeRunningProcesses_v3(Device device,
   if (index_of(device) == 0) {
     processes[1] = {4711, 518 * kMiB, 0, 0};
     processes[2] = {4712, kNotAvailable, 0, 0};
+    if (held_here(0) > 0 && std::getenv("FAKE_NVML_MUTE") == nullptr) {
+      processes[0] = {static_cast<unsigned int>(getpid()), held_here(0), 0, 0};
+    }
   }
   return kSuccess;
 }

@@ -34,7 +34,8 @@ TEST(Nvml, ListsDevices) {
   ASSERT_EQ(devices->size(), 2u);
   const GpuFacts& second = (*devices)[1];
   EXPECT_EQ(second.name, "NVIDIA Fake 1");
-  EXPECT_EQ(second.uuid, "GPU-1");
+  EXPECT_EQ(second.uuid, "GPU-00000001-89ab-cdef-0123-456789abcdef");
+  EXPECT_EQ(second.pci_bus_id, "00000000:1B:00.0");
   EXPECT_EQ(second.total_bytes, 16 * kGiB);
   EXPECT_EQ(second.free_bytes, 16 * kGiB - 600 * kMiB);
   EXPECT_EQ(second.used_bytes, 600 * kMiB);
@@ -51,6 +52,9 @@ TEST(Nvml, TellsWhatAProcessHolds) {
   EXPECT_EQ(nvml->process_bytes(2, 4711), std::nullopt) << "no such device";
   EXPECT_EQ(nvml->process_bytes(-1, 4711), std::nullopt);
   EXPECT_EQ(nvml->process_bytes(1, 1099), 99 * kMiB) << "behind a crowd";
+  EXPECT_EQ(nvml->processes(0), 3);
+  EXPECT_EQ(nvml->processes(1), 100);
+  EXPECT_EQ(nvml->processes(2), std::nullopt);
   EXPECT_EQ(nvml->used_bytes(0), 600 * kMiB);
   EXPECT_EQ(nvml->used_bytes(2), std::nullopt);
 }

@@ -75,6 +75,48 @@ TEST(ArenaTest, AnEmptyArenaMapsNothing) {
   EXPECT_EQ(source.peak_mapped_bytes(), 0);
 }
 
+// Gives back in pieces of four pages.
+class PieceSource final : public MemorySource {
+ public:
+  std::int64_t granularity_bytes() const override { return 4096; }
+  void* map(std::int64_t bytes) noexcept override {
+    mapped_ = bytes;
+    return memory_;
+  }
+  void unmap(void* start, std::int64_t) noexcept override {
+    const auto kept = static_cast<std::byte*>(start) - memory_;
+    mapped_ = (kept + kPiece - 1) / kPiece * kPiece;
+  }
+  std::int64_t kept_bytes(const void*,
+                          std::int64_t bytes) const noexcept override {
+    return (bytes + kPiece - 1) / kPiece * kPiece;
+  }
+  std::int64_t mapped_bytes() const noexcept override { return mapped_; }
+  std::int64_t peak_mapped_bytes() const noexcept override { return mapped_; }
+
+ private:
+  static constexpr std::int64_t kPiece = 4 * 4096;
+  std::byte memory_[10 * 4096];
+  std::int64_t mapped_ = 0;
+};
+
+TEST(ArenaTest, WhatStaysIsChargedAsItIsMapped) {
+  PieceSource source;
+  Ledger ledger;
+  const std::vector<Holding> holdings = {
+      {"job", Purpose::parameters, Space::device, 10 * 4096}};
+  auto arena = Arena::commit(source, ledger, holdings);
+  ASSERT_TRUE(arena.ok());
+  for (const auto& [bytes, pages] :
+       {std::pair{9 * 4096, 10}, {5 * 4096 + 1, 8}, {4096, 4}, {0, 0}}) {
+    ASSERT_TRUE(arena->shrink_to(
+        bytes, ledger, {"model", Purpose::parameters, Space::device, 0}));
+    EXPECT_EQ(ledger.held_bytes(Space::device), pages * 4096);
+    EXPECT_EQ(source.mapped_bytes(), pages * 4096);
+    EXPECT_EQ(arena->bytes(), pages * 4096);
+  }
+}
+
 TEST(ArenaTest, MovingKeepsOneOwner) {
   CountingSource source(1 << 20);
   Ledger ledger;

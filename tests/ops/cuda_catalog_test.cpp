@@ -1,6 +1,7 @@
 // CUDA's catalogue as plain values: no GPU and no CUDA needed.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "ops/all_records.h"
@@ -170,6 +171,21 @@ TEST(CudaCatalog, LargeF64ProductsHaveTheirEpilogueApart) {
   const auto& epilogue = std::get<cuda::Function>(wide->stages[1]);
   EXPECT_NE(epilogue.body.find("in2[o % 500]"), std::string::npos);
   EXPECT_NE(epilogue.body.find("e_relu"), std::string::npos);
+}
+
+TEST(CudaCatalog, MoreBatchesThanTheLibraryCountsAreRefusedByName) {
+  OpRecord record = record_named(all_records(), "matmul_batches");
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  record.inputs = {{DType::f32, {most, 2, 3}}, {DType::f32, {most, 3, 2}}};
+  EXPECT_TRUE(code_in(record, DType::f32));
+  record.inputs = {{DType::f32, {most + 1, 2, 3}},
+                   {DType::f32, {most + 1, 3, 2}}};
+  const auto refused = code_in(record, DType::f32);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+  EXPECT_NE(refused.error().message.find("matmul of 2147483648 batches"),
+            std::string::npos)
+      << refused.error().message;
 }
 
 TEST(CudaCatalog, LargeReductionsGoThroughScratch) {

@@ -97,6 +97,7 @@ Status CudaHarness::launch(const cuda::OpCode& code,
     PLIMSOLL_ASSIGN(CudaKernel* const kernel,
                     device_.load(cuda_kernel_source(
                         {call}, static_cast<int>(pointers.size()))));
+    pointers.resize(pointers.size() + cuda::kMarkPointers);
     PLIMSOLL_RETURN_IF_ERROR(kernel->launch(stream_, call.blocks, pointers));
   }
   return stream_.synchronize();

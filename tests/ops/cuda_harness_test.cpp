@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <limits>
+#include <string_view>
+
 #include "ops/all_records.h"
 
 namespace plimsoll::ops::testing {
@@ -61,6 +65,36 @@ TEST_P(CudaOpHarness, F32AgreesWithReference) { check_all(DType::f32); }
 TEST_P(CudaOpHarness, F64AgreesWithReference) { check_all(DType::f64); }
 TEST_P(CudaOpHarness, Bf16AgreesWithReference) { check_all(DType::bf16); }
 TEST_P(CudaOpHarness, F16AgreesWithReference) { check_all(DType::f16); }
+
+// Relu as part of a product of our own keeps NaN; what the library's does is
+// only shown (see ops/matmul/matmul.h).
+TEST_P(CudaOpHarness, NanPassesThroughOurRelu) {
+  if (std::string_view(GetParam().name) != "matmul") GTEST_SKIP();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  auto stream = device->make_stream();
+  ASSERT_TRUE(stream) << stream.error().message;
+  CudaHarness harness(*device, **stream);
+  const CudaCatalog catalog(device->profile(), {});
+  for (const char* name :
+       {"matmul_7x600x19_ta_bias_relu", "matmul_skinny_bias_relu",
+        "matmul_large_bias_relu"}) {
+    for (OpRecord record : GetParam().records()) {
+      if (record.name != name) continue;
+      record.ranges = {{kNan, kNan}};
+      const Result<Case> test = make_case(record, DType::f32);
+      ASSERT_TRUE(test) << test.error().message;
+      const Mistakes mistakes = harness.check(*test, catalog);
+      const bool ours = record.name != "matmul_large_bias_relu";
+      if (ours) {
+        EXPECT_TRUE(mistakes.empty()) << mistakes[0];
+      } else {
+        std::printf("cuBLASLt's relu %s NaN\n",
+                    mistakes.empty() ? "keeps" : "does not keep");
+      }
+      RecordProperty(name, mistakes.empty() ? "NaN" : mistakes[0]);
+    }
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaOpHarness,
                          ::testing::ValuesIn(all_families()),

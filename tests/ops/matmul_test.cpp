@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "device/cpu/compute_threads.h"
@@ -79,6 +81,24 @@ std::vector<RefTensor> inputs_for(const Product& product) {
   record.name = "matmul";
   record.inputs = product.inputs;
   return random_inputs(record, product.inputs);
+}
+
+// A library's may make it 0; see matmul.h.
+TEST(Matmul, NanPassesThroughOurRelu) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const std::int64_t n : {1, 70}) {
+      Product one = product(33, 65, n, false, false, dtype);
+      one.attrs.set("activation", std::string("relu"));
+      auto values = inputs_for(one);
+      for (double& value : values[0].values) value = kNan;
+      const graph::TensorType type{dtype, {33, n}};
+      for (const double got :
+           decode(type, run(one, values, 1, ":own:")).values) {
+        ASSERT_TRUE(std::isnan(got)) << name_of(dtype) << " " << n;
+      }
+    }
+  }
 }
 
 bool processor_has(std::string_view flag) {

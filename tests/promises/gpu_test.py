@@ -1,7 +1,13 @@
 """The promises on a GPU: both memories forecast, held and given back."""
+import fcntl
 import json
 import os
+import pty
+import re
+import shutil
+import struct
 import subprocess
+import termios
 import threading
 import time
 import unittest
@@ -37,6 +43,35 @@ def network(features, layers, batch, examples=None, **train):
 def wide(units, batch, **train):
     return network(units, [dense(units, "relu"), dense(units, "relu"),
                            dense(1, "sigmoid")], batch, **train)
+
+
+def kernel_file(code):
+    """As the cache keeps it: FNV-1a of the code, then the code."""
+    hashed = 0xcbf29ce484222325
+    for byte in code:
+        hashed = (hashed ^ byte) * 0x100000001b3 % (1 << 64)
+    return f"{hashed:016x}".encode() + code
+
+
+def on_a_terminal(*arguments):
+    """All that the program wrote to a wide terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 50, 400, 0, 0))
+    with subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=theirs,
+                          env=clean_environment()) as child:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the last writer is gone
+                part = b""
+            if not part:
+                break
+            text += part
+    os.close(ours)
+    assert child.returncode == 0, text
+    return text.decode()
 
 
 def tensors_of(checkpoint):
@@ -116,6 +151,15 @@ class Gpu(JobTest):
 
     def test_forecast_in_f64(self):
         self.forecast_of(self.write_job(wide(512, 64)), "--precision", "f64")
+
+    def test_forecast_of_many_launches(self):
+        layers = [dense(96 + 8 * (i % 12), "relu") for i in range(48)]
+        job = network(96, layers + [dense(1, "sigmoid")], 256)
+        self.forecast_of(self.write_job(job))
+
+    def test_forecast_of_many_narrow_layers(self):
+        job = network(16, [dense(4, "relu")] * 80 + [dense(1, "sigmoid")], 64)
+        self.forecast_of(self.write_job(job))
 
     def test_forecast_of_a_billion_parameters(self):
         job = network(16384, [dense(16384, "relu")] * 3
@@ -204,6 +248,67 @@ class Gpu(JobTest):
                            watched=False)
         self.assertEqual(grown.summary["loss_by_epoch"],
                          trained.summary["loss_by_epoch"])
+
+    def test_a_planted_fault_is_named(self):
+        for op in ("dense_2/bias/adam", "dense_1/relu_grad", "dense_1/matmul"):
+            path = self.write_job(wide(300, 48, examples=1000, epochs=2))
+            failed = self.train(path, *DEVICE, "--host-memory", "4GiB",
+                                code=1, env={"PLIMSOLL_PLANT_FAULT": op},
+                                watched=False)
+            self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", failed.ran.err)
+            self.assertIn(op, failed.ran.err)
+            self.assertIn(op, failed.summary["failed"])
+
+    def test_a_kept_kernel_that_is_refused_is_compiled_again(self):
+        path = self.write_job(wide(40, 16))
+        code, _ = self.plan(path, *DEVICE, "--host-memory", "4GiB")
+        self.assertEqual(code, 0)
+        # The figures of this machine, and no kernels yet.
+        kept = os.path.join(os.environ["XDG_CACHE_HOME"], "plimsoll")
+        own = self.path("cache/plimsoll")
+        os.makedirs(own)
+        for name in os.listdir(kept):
+            if name.endswith(".json"):
+                shutil.copy(os.path.join(kept, name), own)
+        broken = kernel_file(b"\x7fELF" + bytes(2000))
+        losses = []
+        for _ in range(2):
+            trained = self.train(path, *DEVICE, "--host-memory", "4GiB",
+                                 env={"XDG_CACHE_HOME": self.path("cache")},
+                                 watched=False)
+            losses.append(trained.summary["loss_by_epoch"])
+            kernels = os.path.join(own, "kernels")
+            files = sorted(os.listdir(kernels))
+            self.assertTrue(files)
+            for name in files:
+                with open(os.path.join(kernels, name), "r+b") as file:
+                    self.assertNotEqual(file.read(), broken)
+                    file.seek(0)
+                    file.truncate()
+                    file.write(broken)
+        self.assertEqual(*losses)
+
+    def test_losses_shown_on_the_way_are_means(self):
+        # Nothing is learned: every mean is near the epoch's.
+        job = wide(64, 32, examples=32 * 60000, epochs=3,
+                   optimizer={"type": "sgd", "learning_rate": 1e-12})
+        shown = on_a_terminal(
+            "train", self.write_job(job), *DEVICE, "--host-memory", "4GiB",
+            "--run-dir", self.path("run"))
+        losses = re.findall(r"epoch (\d)/3 · (\d+)/60000 · loss (\S+)", shown)
+        self.assertGreater(len(losses), 6, shown)
+        for epoch, step, loss in losses:
+            self.assertAlmostEqual(float(loss), float(losses[-1][2]),
+                                   delta=0.05 * float(losses[-1][2]),
+                                   msg=f"epoch {epoch}, step {step}")
+
+    def test_numbers_are_those_of_the_driver(self):
+        uuid = CUDA["devices"][-1]["uuid"]
+        for visible, uuids in (("", []), (uuid, [uuid])):
+            ran = self.plimsoll("devices", "--json",
+                                env={"CUDA_VISIBLE_DEVICES": visible})
+            shown = json.loads(ran.out)["cuda"]["devices"]
+            self.assertEqual([gpu["uuid"] for gpu in shown], uuids)
 
     def test_tf32_on_request(self):
         path = self.write_job(wide(2048, 256))

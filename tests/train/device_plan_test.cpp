@@ -141,7 +141,9 @@ TEST_F(DevicePlan, RuntimesAreEachSpacesOwn) {
   }
   EXPECT_EQ(made.needs.kernel_bytes, 0);
   EXPECT_EQ(made.needs.device->runtime_floor_bytes,
-            device_.runtime_floor_bytes);
+            device_.runtime_floor_bytes +
+                instructions * device_.device_instruction_bytes);
+  EXPECT_GT(device_.device_instruction_bytes, 0);
   EXPECT_GE(made.needs.runtime_floor_bytes,
             device_.host_floor_bytes +
                 instructions * machine_.profile().instruction_bytes);

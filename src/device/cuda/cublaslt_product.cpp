@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/driver.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -99,6 +100,7 @@ class LtProduct final : public CudaProduct {
 
   Status launch(Stream& stream, const void* const* inputs, void* output,
                 void* workspace) override {
+    enter_context();
     if (product_.bias) {
       PLIMSOLL_RETURN_IF_ERROR(
           set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, inputs[2]));

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <mutex>
+
+#include "base/hash.h"
 #include "device/cuda/cublaslt_product.h"
 #include "device/cuda/cuda_recording.h"
 #include "device/cuda/cuda_stream.h"
@@ -9,6 +12,37 @@
 #include "device/cuda/kernel_compiler.h"
 
 namespace plimsoll::cuda {
+namespace {
+
+constexpr std::uint64_t kSecondSeed = 0x9e3779b97f4a7c15;
+
+// All calls are made in one context: a process drives one device.
+struct Driven {
+  std::mutex mutex;
+  int ordinal = -1;
+  int times = 0;  // that it is open
+};
+Driven driven;
+
+Status drive(int ordinal) {
+  const std::lock_guard lock(driven.mutex);
+  if (driven.times > 0 && driven.ordinal != ordinal) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("cuda:{}: this process has cuda:{} open, and one "
+                             "process drives one device",
+                             ordinal, driven.ordinal)};
+  }
+  driven.ordinal = ordinal;
+  ++driven.times;
+  return {};
+}
+
+void leave_device() {
+  const std::lock_guard lock(driven.mutex);
+  --driven.times;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDeviceImpl::open(
     int ordinal, const std::string& compiler) {
@@ -29,9 +63,11 @@ Status CudaDeviceImpl::start(int ordinal) {
   }
   name_ = fmt::format("cuda:{}", ordinal);
   PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuDeviceGet, &device_, ordinal));
+  PLIMSOLL_RETURN_IF_ERROR(drive(ordinal));
+  driven_ = true;
   PLIMSOLL_RETURN_IF_ERROR(
       PLIMSOLL_CUDA(cuDevicePrimaryCtxRetain, &context_, device_));
-  PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuCtxSetCurrent, context_));
+  set_context(context_);
   constexpr std::size_t kSmallest = 4096;
   PLIMSOLL_RETURN_IF_ERROR(
       PLIMSOLL_CUDA(cuCtxSetLimit, CU_LIMIT_STACK_SIZE, 256));
@@ -44,8 +80,9 @@ Status CudaDeviceImpl::start(int ordinal) {
 }
 
 CudaDeviceImpl::~CudaDeviceImpl() {
+  if (driven_) leave_device();
   if (context_ == nullptr) return;
-  static_cast<void>(PLIMSOLL_CUDA(cuCtxSetCurrent, context_));
+  enter_context();
   kernels_.clear();
   if (products_ != nullptr) cublasLtDestroy(products_);
   memory_.reset();
@@ -87,20 +124,32 @@ Result<std::unique_ptr<Event>> CudaDeviceImpl::make_event() {
   return CudaEvent::create();
 }
 
+Result<std::unique_ptr<GeneratedKernel>> CudaDeviceImpl::compile_and_load(
+    const std::string& source) const {
+  PLIMSOLL_ASSIGN(const std::string code,
+                  compile_kernel(source, profile_.instruction_set, compiler_));
+  return GeneratedKernel::load(code);
+}
+
 Result<CudaKernel*> CudaDeviceImpl::load(const std::string& source) {
-  auto found = kernels_.find(source);
+  const std::pair key{stable_hash(source), stable_hash(source, kSecondSeed)};
+  auto found = kernels_.find(key);
   if (found == kernels_.end()) {
-    PLIMSOLL_ASSIGN(
-        const std::string code,
-        compile_kernel(source, profile_.instruction_set, compiler_));
-    PLIMSOLL_ASSIGN(auto kernel, GeneratedKernel::load(code));
-    found = kernels_.emplace(source, std::move(kernel)).first;
+    auto loaded = compile_and_load(source);
+    if (!loaded && loaded.error().code == ErrorCode::device) {
+      // What was kept may be of another driver's time.
+      forget_kernel(source, profile_.instruction_set);
+      loaded = compile_and_load(source);
+    }
+    PLIMSOLL_ASSIGN(auto kernel, std::move(loaded));
+    found = kernels_.emplace(key, std::move(kernel)).first;
   }
   return static_cast<CudaKernel*>(found->second.get());
 }
 
 Result<std::unique_ptr<CudaProduct>> CudaDeviceImpl::prepare(
     const Product& product) {
+  enter_context();
   if (products_ == nullptr) {
     PLIMSOLL_RETURN_IF_ERROR(
         check("cublasLtCreate", cublasLtCreate(&products_)));
@@ -123,8 +172,11 @@ void CudaDeviceImpl::unpin(void* start) noexcept {
   static_cast<void>(PLIMSOLL_CUDA(cuMemHostUnregister, start));
 }
 
-Status CudaDeviceImpl::use_on_this_thread() {
-  return PLIMSOLL_CUDA(cuCtxSetCurrent, context_);
+Result<void*> CudaDeviceImpl::seen_from_device(void* pinned) {
+  CUdeviceptr address = 0;
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuMemHostGetDevicePointer, &address, pinned, 0));
+  return reinterpret_cast<void*>(address);
 }
 
 }  // namespace plimsoll::cuda

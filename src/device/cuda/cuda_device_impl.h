@@ -32,19 +32,25 @@ class CudaDeviceImpl final : public CudaDevice {
       Stream& stream, const std::function<Status()>& work) override;
   Status pin(void* start, std::int64_t bytes) override;
   void unpin(void* start) noexcept override;
-  Status use_on_this_thread() override;
+  Result<void*> seen_from_device(void* pinned) override;
 
  private:
   Status start(int ordinal);
   Status read_profile();
+  Result<std::unique_ptr<GeneratedKernel>> compile_and_load(
+      const std::string& source) const;
 
   std::string name_;
   std::string compiler_;  // a program that compiles kernels; may be empty
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
+  bool driven_ = false;  // counted as open
   DeviceProfile profile_;
   std::unique_ptr<CudaMemorySource> memory_;
-  std::map<std::string, std::unique_ptr<GeneratedKernel>> kernels_;
+  // By two hashes of the source, which is long.
+  std::map<std::pair<std::uint64_t, std::uint64_t>,
+           std::unique_ptr<GeneratedKernel>>
+      kernels_;
   cublasLtHandle_t products_ = nullptr;  // made when first needed
 };
 

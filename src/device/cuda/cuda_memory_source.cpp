@@ -101,6 +101,15 @@ void CudaMemorySource::drop_piece(CUdeviceptr start, Range& range) noexcept {
   mapped_ -= piece;
 }
 
+std::int64_t CudaMemorySource::kept_bytes(const void* start,
+                                          std::int64_t bytes) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = ranges_.find(reinterpret_cast<CUdeviceptr>(start));
+  if (found == ranges_.end()) return bytes;
+  const Range& range = found->second;
+  return std::min(round_up(bytes, range.piece), range.mapped);
+}
+
 void CudaMemorySource::unmap(void* start, std::int64_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
   const auto at = reinterpret_cast<CUdeviceptr>(start);

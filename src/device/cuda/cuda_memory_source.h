@@ -16,12 +16,15 @@ namespace plimsoll::cuda {
 
 class CudaMemorySource final : public MemorySource {
  public:
-  // `ordinal`'s context must be current wherever the source is used.
+  // Of the device whose context was set.
   static Result<std::unique_ptr<CudaMemorySource>> create(CUdevice device);
   ~CudaMemorySource() override;
 
   std::int64_t granularity_bytes() const override { return granularity_; }
   void* map(std::int64_t bytes) noexcept override;
+  // Above 4 GiB pieces are larger than the granularity.
+  std::int64_t kept_bytes(const void* start,
+                          std::int64_t bytes) const noexcept override;
   // From the end of a mapping, or all of it. A piece that is only partly
   // given back stays until its mapping goes.
   void unmap(void* start, std::int64_t bytes) noexcept override;

@@ -19,6 +19,7 @@ CudaEvent::~CudaEvent() {
 }
 
 bool CudaEvent::done() const noexcept {
+  enter_context();
   // An error counts as done: synchronize() tells which.
   return driver().calls.p_cuEventQuery(handle_) != CUDA_ERROR_NOT_READY;
 }

@@ -3,12 +3,17 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
-#include <cstdlib>
+#include <atomic>
+#include <cstdint>
+
+#include "device/cuda_environment.h"
 
 namespace plimsoll::cuda {
 namespace {
 
 Driver the_driver;
+std::atomic<CUcontext> the_context = nullptr;
+std::atomic<std::uint64_t> context_number = 0;
 
 #define PLIMSOLL_TEXT_OF(text) #text
 #define PLIMSOLL_TEXT(name) PLIMSOLL_TEXT_OF(name)
@@ -36,8 +41,7 @@ Status load(Driver::Calls& calls) {
 
 Status start() {
   PLIMSOLL_RETURN_IF_ERROR(load(the_driver.calls));
-  // Code comes onto the device when it is first launched, not all at once.
-  setenv("CUDA_MODULE_LOADING", "LAZY", 0);
+  prepare_cuda_environment();
   return PLIMSOLL_CUDA(cuInit, 0);
 }
 
@@ -64,5 +68,20 @@ Error Driver::error(const char* call, CUresult result) const {
 }
 
 const Driver& driver() { return the_driver; }
+
+void set_context(CUcontext context) {
+  the_context = context;
+  ++context_number;
+}
+
+void enter_context() {
+  // By number: a new context may have the address of one that is gone.
+  thread_local std::uint64_t entered = 0;
+  const std::uint64_t number = context_number;
+  if (entered == number) return;
+  entered = number;
+  // An error shows in the call that follows.
+  static_cast<void>(the_driver.calls.p_cuCtxSetCurrent(the_context));
+}
 
 }  // namespace plimsoll::cuda

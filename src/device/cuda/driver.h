@@ -82,9 +82,17 @@ struct Driver {
 // The driver of this process; open() must have succeeded.
 const Driver& driver();
 
+// The context that all calls are made in, from whichever thread: one process
+// drives one device.
+void set_context(CUcontext context);
+// Makes it this thread's where it is not. Every PLIMSOLL_CUDA() does so; calls
+// of other libraries need it before.
+void enter_context();
+
 // Status of a driver call: PLIMSOLL_CUDA(cuMemMap, address, ...).
-#define PLIMSOLL_CUDA(name, ...)    \
-  ::plimsoll::cuda::driver().check( \
-      #name, ::plimsoll::cuda::driver().calls.p_##name(__VA_ARGS__))
+#define PLIMSOLL_CUDA(name, ...)      \
+  (::plimsoll::cuda::enter_context(), \
+   ::plimsoll::cuda::driver().check(  \
+       #name, ::plimsoll::cuda::driver().calls.p_##name(__VA_ARGS__)))
 
 }  // namespace plimsoll::cuda

@@ -36,7 +36,7 @@ GeneratedKernel::~GeneratedKernel() {
 
 Status GeneratedKernel::launch(Stream& stream, int blocks,
                                std::span<void* const> pointers) {
-  std::array<void*, kMostPointers> parameters;
+  std::array<void*, kMostPointers + kMarkPointers> parameters;
   if (pointers.size() > parameters.size()) {
     return Error{ErrorCode::internal,
                  fmt::format("a kernel has {} pointers, {} at most",

@@ -20,6 +20,7 @@ namespace plimsoll::cuda {
 namespace {
 
 struct Nvrtc {
+  decltype(&nvrtcVersion) version = nullptr;
   decltype(&nvrtcCreateProgram) create = nullptr;
   decltype(&nvrtcCompileProgram) compile = nullptr;
   decltype(&nvrtcGetProgramLogSize) log_size = nullptr;
@@ -42,7 +43,8 @@ Status load(Nvrtc& calls) {
         dlsym(library, symbol));
     return call != nullptr;
   };
-  if (!find(calls.create, "nvrtcCreateProgram") ||
+  if (!find(calls.version, "nvrtcVersion") ||
+      !find(calls.create, "nvrtcCreateProgram") ||
       !find(calls.compile, "nvrtcCompileProgram") ||
       !find(calls.log_size, "nvrtcGetProgramLogSize") ||
       !find(calls.log, "nvrtcGetProgramLog") ||
@@ -146,20 +148,45 @@ bool ask_helper(const std::string& helper, const std::string& source,
   return status == 0;
 }
 
+std::string option_for(const std::string& architecture) {
+  return "--gpu-architecture=" + architecture;
+}
+
+// Empty where there is no cache.
+std::filesystem::path path_of(const std::string& source,
+                              const std::string& option) {
+  const std::filesystem::path folder = user_cache_folder();
+  if (folder.empty()) return {};
+  const std::string key = fmt::format("{} {} {}", CUDA_VERSION, option, source);
+  // Two hashes: different kernels must never meet under one name.
+  return folder / "kernels" /
+         fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
+                     hash_text(stable_hash("second " + key)));
+}
+
 }  // namespace
+
+void forget_kernel(const std::string& source, const std::string& architecture) {
+  std::error_code ignored;
+  std::filesystem::remove(path_of(source, option_for(architecture)), ignored);
+}
+
+Result<std::string> compiler_version() {
+  PLIMSOLL_ASSIGN(const Nvrtc* calls, nvrtc());
+  int major = 0;
+  int minor = 0;
+  if (calls->version(&major, &minor) != NVRTC_SUCCESS) {
+    return Error{ErrorCode::device, "NVRTC does not tell its version"};
+  }
+  return fmt::format("{}.{}", major, minor);
+}
 
 Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
                                    const std::string& helper) {
-  const std::string option = "--gpu-architecture=" + architecture;
-  const std::filesystem::path folder = user_cache_folder();
-  if (folder.empty()) return compile(source, option);
-  const std::string key = fmt::format("{} {} {}", CUDA_VERSION, option, source);
-  // Two hashes: different kernels must never meet under one name.
-  const std::filesystem::path path =
-      folder / "kernels" /
-      fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
-                  hash_text(stable_hash("second " + key)));
+  const std::string option = option_for(architecture);
+  const std::filesystem::path path = path_of(source, option);
+  if (path.empty()) return compile(source, option);
   std::string code = read_cached(path);
   if (!code.empty()) return code;
   if (!helper.empty() && ask_helper(helper, source, architecture, path)) {

@@ -16,4 +16,10 @@ Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
                                    const std::string& helper = {});
 
+// What is kept of this source: the next call compiles it again.
+void forget_kernel(const std::string& source, const std::string& architecture);
+
+// NVRTC's, "13.0"; loads it.
+Result<std::string> compiler_version();
+
 }  // namespace plimsoll::cuda

@@ -12,6 +12,9 @@ class Module final : public CudaModule {
                               const std::string& architecture) override {
     return compile_kernel(source, architecture);
   }
+  Result<std::string> compiler_version() override {
+    return plimsoll::cuda::compiler_version();
+  }
   Result<std::unique_ptr<CudaDevice>> open(
       int ordinal, const std::string& compiler) override {
     return CudaDeviceImpl::open(ordinal, compiler);

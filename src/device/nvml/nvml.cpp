@@ -33,6 +33,7 @@ struct Nvml::Impl {
   nvml::DeviceGetHandleByIndex* handle = nullptr;
   nvml::DeviceGetText* name = nullptr;
   nvml::DeviceGetText* uuid = nullptr;
+  nvml::DeviceGetPciInfo* pci = nullptr;
   nvml::DeviceGetMemoryInfo* memory = nullptr;
   nvml::DeviceGetCudaComputeCapability* capability = nullptr;
   nvml::DeviceGetComputeRunningProcesses* processes = nullptr;
@@ -56,6 +57,7 @@ struct Nvml::Impl {
            find(library, "nvmlDeviceGetHandleByIndex_v2", handle) &&
            find(library, "nvmlDeviceGetName", name) &&
            find(library, "nvmlDeviceGetUUID", uuid) &&
+           find(library, "nvmlDeviceGetPciInfo_v3", pci) &&
            find(library, "nvmlDeviceGetMemoryInfo", memory) &&
            find(library, "nvmlDeviceGetCudaComputeCapability", capability) &&
            find(library, "nvmlDeviceGetComputeRunningProcesses_v3", processes);
@@ -96,6 +98,11 @@ struct Nvml::Impl {
       return failed("identify a GPU", code);
     }
     facts.uuid = text.data();
+    nvml::PciInfo place{};
+    if (const auto code = pci(device, &place)) {
+      return failed("find a GPU's bus", code);
+    }
+    facts.pci_bus_id = place.bus_id;
     nvml::Memory held{};
     if (const auto code = memory(device, &held)) {
       return failed("read a GPU's memory", code);
@@ -156,6 +163,22 @@ Result<std::vector<GpuFacts>> Nvml::devices() const {
 }
 
 std::optional<std::int64_t> Nvml::process_bytes(int device, pid_t process) {
+  const auto count = processes(device);
+  if (!count) return std::nullopt;
+  // One entry for each context of the process.
+  std::optional<std::int64_t> bytes;
+  for (int i = 0; i < *count; ++i) {
+    const nvml::ProcessInfo& entry =
+        impl_->running[static_cast<std::size_t>(i)];
+    if (entry.pid != static_cast<unsigned int>(process)) continue;
+    if (entry.used_gpu_memory == nvml::kNotAvailable) return std::nullopt;
+    bytes =
+        bytes.value_or(0) + static_cast<std::int64_t>(entry.used_gpu_memory);
+  }
+  return bytes;
+}
+
+std::optional<int> Nvml::processes(int device) {
   if (!impl_->has(device)) return std::nullopt;
   std::vector<nvml::ProcessInfo>& running = impl_->running;
   if (running.empty()) running.resize(kProcessesAtFirst);
@@ -170,16 +193,7 @@ std::optional<std::int64_t> Nvml::process_bytes(int device, pid_t process) {
     running.resize(2 * std::max<std::size_t>(count, running.size()));
   }
   if (code != nvml::kSuccess) return std::nullopt;
-  // One entry for each context of the process.
-  std::optional<std::int64_t> bytes;
-  for (unsigned int i = 0; i < count; ++i) {
-    const nvml::ProcessInfo& entry = running[i];
-    if (entry.pid != static_cast<unsigned int>(process)) continue;
-    if (entry.used_gpu_memory == nvml::kNotAvailable) return std::nullopt;
-    bytes =
-        bytes.value_or(0) + static_cast<std::int64_t>(entry.used_gpu_memory);
-  }
-  return bytes;
+  return static_cast<int>(count);
 }
 
 std::optional<std::int64_t> Nvml::used_bytes(int device) const {

@@ -17,6 +17,7 @@ namespace plimsoll {
 struct GpuFacts {
   std::string name;  // "NVIDIA H200"
   std::string uuid;
+  std::string pci_bus_id;  // "00000000:3B:00.0"
   std::int64_t total_bytes = 0;
   std::int64_t free_bytes = 0;
   std::int64_t used_bytes = 0;
@@ -39,6 +40,8 @@ class Nvml {
   // holds nothing or the driver does not say. Takes no heap after the first
   // call unless processes become twice as many: made for a training loop.
   std::optional<std::int64_t> process_bytes(int device, pid_t process);
+  // How many processes have a context there; empty: not told.
+  std::optional<int> processes(int device);
   // Of all processes together.
   std::optional<std::int64_t> used_bytes(int device) const;
 

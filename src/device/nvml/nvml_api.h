@@ -22,6 +22,16 @@ struct ProcessInfo {
   unsigned int compute_instance_id;
 };
 
+struct PciInfo {
+  char bus_id_legacy[16];
+  unsigned int domain;
+  unsigned int bus;
+  unsigned int device;
+  unsigned int pci_device_id;
+  unsigned int pci_subsystem_id;
+  char bus_id[32];
+};
+
 using Device = struct DeviceHandle*;
 
 using Init = Return();
@@ -31,6 +41,7 @@ using SystemGetDriverVersion = Return(char* text, unsigned int length);
 using DeviceGetCount = Return(unsigned int* count);
 using DeviceGetHandleByIndex = Return(unsigned int index, Device* device);
 using DeviceGetText = Return(Device device, char* text, unsigned int length);
+using DeviceGetPciInfo = Return(Device device, PciInfo* info);
 using DeviceGetMemoryInfo = Return(Device device, Memory* memory);
 using DeviceGetCudaComputeCapability = Return(Device device, int* major,
                                               int* minor);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/cuda_text.h"
 #include "ops/matmul/product_shape.h"
@@ -20,6 +21,7 @@ constexpr std::int64_t kMostWorkspace = std::int64_t{16} << 20;
 constexpr std::int64_t kWorkspaceCopies = 16;  // of the output, to split k
 constexpr std::int64_t kPartOfK = 128;
 constexpr std::int64_t kWorkspaceGrain = 256;
+constexpr std::int64_t kMostBatches = std::numeric_limits<std::int32_t>::max();
 // A warp makes so many results side by side: one would wait for its reads.
 constexpr std::int64_t kSideBySide = 4;
 
@@ -201,6 +203,12 @@ Result<cuda::OpCode> code(const KernelQuery& query,
   if (!settings.tf32 && suits_skinny(shape, query.inputs[0].dtype)) {
     return skinny_product(query, shape,
                           finish_of(shape, query.outputs[0].dtype));
+  }
+  if (shape.batch > kMostBatches) {
+    return Error{ErrorCode::unsupported,
+                 fmt::format("matmul of {} batches: the library on cuda takes "
+                             "{} at most",
+                             shape.batch, kMostBatches)};
   }
   return library_product(query, shape, settings);
 }
