@@ -173,7 +173,7 @@ class Stopped(RunTest):
                            line["examples_per_second"] * line["seconds"])
 
     def test_while_it_evaluates(self):
-        self.job["data"]["validation"] = random_source(1000000, [16])
+        self.job["data"]["validation"] = random_source(4000000, [16])
         self.job["train"] |= {"metrics": ["accuracy"], "epochs": 2}
         self.run_job()
         whole, weights = self.summary(), self.weights()

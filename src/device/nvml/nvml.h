@@ -17,12 +17,12 @@ namespace plimsoll {
 struct GpuFacts {
   std::string name;  // "NVIDIA H200"
   std::string uuid;
-  std::string pci_bus_id;  // "00000000:3B:00.0"
   std::int64_t total_bytes = 0;
   std::int64_t free_bytes = 0;
   std::int64_t used_bytes = 0;
   int capability_major = 0;  // 9.0 is sm_90
   int capability_minor = 0;
+  std::string pci_bus_id = {};  // "00000000:3B:00.0"
 };
 
 class Nvml {
