@@ -17,7 +17,9 @@ class ConfigTest : public ::testing::Test {
 
   // From here on in this process there are two GPUs, of 8 and 16 GiB.
   static void plug_in_gpus() {
-    ASSERT_NE(dlopen(PLIMSOLL_FAKE_NVML, RTLD_NOW), nullptr) << dlerror();
+    for (const char* library : {PLIMSOLL_FAKE_NVML, PLIMSOLL_FAKE_CUDA}) {
+      ASSERT_NE(dlopen(library, RTLD_NOW), nullptr) << dlerror();
+    }
   }
 };
 
