@@ -35,7 +35,8 @@ class CudaProgram {
   Status enqueue_checked(Stream& stream);
 
   // For tests: all launches, those with this part of a name at addresses that
-  // are not there.
+  // are not there; and whether there are such.
+  bool runs(std::string_view op) const;
   Status enqueue_faulty(std::string_view op, Stream& stream);
 
   // Launches one by one, for measurements.
@@ -43,8 +44,8 @@ class CudaProgram {
   Status enqueue_launch(std::size_t number, Stream& stream);
   // Its ops, and how they run.
   std::string describe(std::size_t number) const;
-  // The ops of the launch, and of the library's products behind it, which say
-  // nothing when they start.
+  // The ops of the launch, and of the library's products and transfers behind
+  // it, which say nothing when they start.
   std::string ops_from(std::size_t number) const;
 
  private:

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "device/cpu/cpu_info.h"
-#include "device/nvml/nvml.h"
+#include "device/nvml/visible_gpus.h"
 #include "train/cuda_profile.h"
 #include "train/process_config.h"
 #include "train/session_state.h"
@@ -40,9 +40,9 @@ void change(const std::string& device, const std::string& attempt,
   make(config.devices[device]);
 }
 
-Result<std::vector<GpuFacts>> gpus() {
+Result<std::vector<VisibleGpu>> gpus() {
   PLIMSOLL_ASSIGN(const Nvml nvml, Nvml::open());
-  return nvml.devices();
+  return cuda_gpus(nvml);
 }
 
 // The memory of a device that is here.
@@ -60,7 +60,7 @@ std::vector<config::PhysicalDevice> all_devices() {
   const auto found = gpus();
   if (!found) return devices;
   for (std::size_t i = 0; i < found->size(); ++i) {
-    const GpuFacts& gpu = (*found)[i];
+    const GpuFacts& gpu = (*found)[i].facts;
     devices.push_back({fmt::format("cuda:{}", i), "cuda", gpu.name,
                        gpu.total_bytes, gpu.free_bytes});
   }

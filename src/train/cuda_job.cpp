@@ -185,13 +185,6 @@ Status CudaJob::record(Part& part, runtime::Program& program, Stage stage) {
   return {};
 }
 
-// What the device has sent must have arrived, and what it reads of the host's
-// must have been read.
-Status CudaJob::run_on_host(const Part& part, runtime::Program& program) {
-  PLIMSOLL_RETURN_IF_ERROR(compute_->synchronize());
-  return program.run(part.first, part.last);
-}
-
 Status CudaJob::make_mark(Machine& machine) {
   if (!machine.pins_memory()) return {};
   // Between what is sampled and what goes to files.
@@ -209,16 +202,15 @@ Status CudaJob::blame(Status status) const {
   }
   // Fixed pages can be read whatever has become of the device.
   const std::uint32_t mark = *static_cast<volatile std::uint32_t*>(mark_);
-  for (const std::vector<Part>& parts : parts_) {
+  if (mark == kNoMark) return status;
+  for (const auto& parts : parts_) {
     for (const Part& part : parts) {
-      if (!part.launches || mark < part.first_mark ||
-          mark - part.first_mark >= part.launches->launches()) {
-        continue;
-      }
+      if (!part.launches || mark < part.first_mark) continue;
+      const std::size_t launch = mark - part.first_mark;
+      if (launch >= part.launches->launches()) continue;
       Error error = std::move(status).error();
-      error.message +=
-          fmt::format("; the last that began on the device: {}",
-                      part.launches->ops_from(mark - part.first_mark));
+      error.message += fmt::format("; the last that began on the device: {}",
+                                   part.launches->ops_from(launch));
       return error;
     }
   }
@@ -231,19 +223,25 @@ Status CudaJob::plant_fault() {
   if (op == nullptr || *op == '\0' || program < 0) return {};
   const auto number = static_cast<std::size_t>(program);
   bind(*programs_[number], Stage::train, 0);
-  const std::vector<Part>& parts = parts_[number];
-  const auto part = std::find_if(
-      parts.begin(), parts.end(),
-      [](const Part& candidate) { return candidate.launches != nullptr; });
-  auto recorded = device_.record(
-      *compute_, [&] { return part->launches->enqueue_faulty(op, *compute_); });
-  if (!recorded) {
-    Error error = std::move(recorded).error();
-    error.message = fmt::format("{}: {}", kPlantVariable, error.message);
-    return error;
+  bool planted = false;
+  for (Part& part : parts_[number]) {
+    if (!part.launches || !part.launches->runs(op)) continue;
+    PLIMSOLL_ASSIGN(part.faulty, device_.record(*compute_, [&] {
+      return part.launches->enqueue_faulty(op, *compute_);
+    }));
+    planted = true;
   }
-  faulty_ = *std::move(recorded);
-  return {};
+  if (planted) return {};
+  return Error{
+      ErrorCode::bad_input,
+      fmt::format("{}: no launch of the program has {}", kPlantVariable, op)};
+}
+
+// What the device has sent must have arrived, and what it reads of the host's
+// must have been read.
+Status CudaJob::run_on_host(const Part& part, runtime::Program& program) {
+  PLIMSOLL_RETURN_IF_ERROR(compute_->synchronize());
+  return program.run(part.first, part.last);
 }
 
 Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
@@ -290,13 +288,14 @@ Status CudaJob::run(int program, std::size_t slot, const std::byte* batch) {
   const auto index = static_cast<std::size_t>(program);
   const std::vector<Part>& parts = parts_[index];
   bind_host(*programs_[index], stage_of(program), batch);
-  if (faulty_ && steps_ == kFaultyStep) {
-    PLIMSOLL_RETURN_IF_ERROR(faulty_->launch(*compute_));
-  }
   for (const Part& part : parts) {
-    PLIMSOLL_RETURN_IF_ERROR(part.launches
-                                 ? part.recordings[slot]->launch(*compute_)
-                                 : run_on_host(part, *programs_[index]));
+    if (!part.launches) {
+      PLIMSOLL_RETURN_IF_ERROR(run_on_host(part, *programs_[index]));
+      continue;
+    }
+    const bool fails = part.faulty && steps_ == kFaultyStep;
+    PLIMSOLL_RETURN_IF_ERROR(
+        (fails ? part.faulty : part.recordings[slot])->launch(*compute_));
   }
   return {};
 }

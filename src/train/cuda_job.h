@@ -59,8 +59,9 @@ class CudaJob {
     std::size_t first = 0;  // of the program's launches
     std::size_t last = 0;   // after the last of them
     std::unique_ptr<runtime::CudaProgram> launches;  // null: on the host
-    std::uint32_t first_mark = 0;                    // of the launches
+    std::uint32_t first_mark = 0;  // the number of its first launch
     std::vector<std::unique_ptr<CudaRecording>> recordings;  // by slot
+    std::unique_ptr<CudaRecording> faulty;  // for tests; else null
   };
 
   CudaJob(const PlannedJob& planned, const JobData& data, CudaDevice& device,
@@ -98,12 +99,11 @@ class CudaJob {
   JobMemory& memory_;
   std::unique_ptr<Stream> compute_, upload_;
   std::vector<Slot> slots_;
-  std::span<const std::unique_ptr<runtime::Program>> programs_;
-  std::vector<std::vector<Part>> parts_;  // by program, in order of execution
   // The number of the last launch that began, pinned; null: not told.
   std::uint32_t* mark_ = nullptr;
   void* mark_on_device_ = nullptr;
-  std::unique_ptr<CudaRecording> faulty_;  // for tests; else null
+  std::span<const std::unique_ptr<runtime::Program>> programs_;
+  std::vector<std::vector<Part>> parts_;  // by program, in order of execution
   std::uint64_t steps_ = 0;     // each on the slot after the last one's
   std::uint64_t released_ = 0;  // of these: the feeder has its slot back
 

@@ -264,7 +264,9 @@ class Gpu(JobTest):
         code, _ = self.plan(path, *DEVICE, "--host-memory", "4GiB")
         self.assertEqual(code, 0)
         # The figures of this machine, and no kernels yet.
-        kept = os.path.join(os.environ["XDG_CACHE_HOME"], "plimsoll")
+        kept = os.path.join(
+            os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")),
+            "plimsoll")
         own = self.path("cache/plimsoll")
         os.makedirs(own)
         for name in os.listdir(kept):
