@@ -2,31 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "ops/cuda_text.h"
+#include "ops/movement/units_cuda.h"
 
 namespace plimsoll::ops {
 namespace {
-
-// So many bytes as one type of the prelude.
-std::string unit_type(std::int64_t bytes) {
-  if (bytes < 4) return bytes == 1 ? "Vec<u8, 1>" : "Vec<u16, 1>";
-  return fmt::format("Vec<u32, {}>", bytes / 4);
-}
-
-// A unit of the element's bits, over and over.
-std::string fill_text(const Moves& moves, std::int64_t unit) {
-  const std::int64_t word = std::min<std::int64_t>(unit, 4);
-  std::string text = "{{";
-  for (std::int64_t at = 0; at < unit; at += word) {
-    std::uint64_t bits = 0;
-    for (std::int64_t i = 0; i < word; ++i) {
-      const std::int64_t byte = (at + i) % moves.element_bytes;
-      bits |= (moves.fill_bits >> (8 * byte) & 0xff) << (8 * i);
-    }
-    text += fmt::format("{}{:#x}", at > 0 ? ", " : "", bits);
-  }
-  return text + "}}";
-}
 
 std::string offset_text(const StridedMove& box, std::int64_t unit, bool input) {
   std::vector<CudaAxis> axes;
@@ -60,7 +42,7 @@ cuda::OpCode moves_cuda(const graph::KernelQuery& query, const Moves& moves) {
     const std::int64_t end = first + box.bytes() / unit;
     const bool fills = box.input == StridedMove::kFill;
     const std::string value =
-        fills ? fill_text(moves, unit)
+        fills ? unit_of(moves.fill_bits, moves.element_bytes, unit)
               : fmt::format("((const W*)in{})[{}]", box.input,
                             offset_text(box, unit, true));
     body += cuda_text(R"(  {
