@@ -11,6 +11,7 @@
 #include "ops/random/random_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
+#include "ops/resize/resize_cpu.h"
 #include "ops/softmax/softmax_cpu.h"
 #include "ops/update/update_cpu.h"
 
@@ -34,6 +35,7 @@ const KernelTable& kernel_table() {
     append(random_cpu_kernels());
     append(update_cpu_kernels());
     append(indexing_cpu_kernels());
+    append(resize_cpu_kernels());
     return kernels;
   }();
   return table;

@@ -12,6 +12,7 @@
 #include "ops/random/random_cuda.h"
 #include "ops/reduction/reduction_cuda.h"
 #include "ops/refusal.h"
+#include "ops/resize/resize_cuda.h"
 #include "ops/softmax/softmax_cuda.h"
 #include "ops/update/update_cuda.h"
 
@@ -35,6 +36,7 @@ const KernelTable& kernel_table() {
     append(random_cuda_kernels());
     append(update_cuda_kernels());
     append(indexing_cuda_kernels());
+    append(resize_cuda_kernels());
     return kernels;
   }();
   return table;

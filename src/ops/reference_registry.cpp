@@ -9,6 +9,7 @@
 #include "ops/random/random_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
+#include "ops/resize/resize_reference.h"
 #include "ops/softmax/softmax_reference.h"
 #include "ops/update/update_reference.h"
 
@@ -31,6 +32,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(random_references());
   append(update_references());
   append(indexing_references());
+  append(resize_references());
   return references;
 }
 

@@ -10,6 +10,7 @@
 #include "ops/movement/movement.h"
 #include "ops/random/random.h"
 #include "ops/reduction/reduction.h"
+#include "ops/resize/resize.h"
 #include "ops/softmax/softmax.h"
 #include "ops/update/update.h"
 
@@ -30,6 +31,7 @@ std::vector<const graph::OpDef*> collect() {
   append(random_ops());
   append(update_ops());
   append(indexing_ops());
+  append(resize_ops());
   return ops;
 }
 

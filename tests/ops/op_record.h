@@ -39,5 +39,6 @@ std::vector<OpRecord> loss_records();
 std::vector<OpRecord> random_records();
 std::vector<OpRecord> update_records();
 std::vector<OpRecord> indexing_records();
+std::vector<OpRecord> resize_records();
 
 }  // namespace plimsoll::ops::testing
