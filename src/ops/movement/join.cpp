@@ -88,7 +88,8 @@ Result<TypeList> infer_split(std::span<const TensorType> inputs,
   const TensorType& type = inputs[0];
   const auto axis = axis_of(type.shape.rank(), attrs.get<std::int64_t>("axis"));
   if (!axis) return bad("split", inputs, attrs, "there is no such axis");
-  const auto sizes = attrs.get<Sizes>("sizes");
+  // A shape, so that multiples of the batch become numbers with it.
+  const auto sizes = attrs.get<Shape>("sizes").dims();
   if (sizes.empty() || sizes.size() > kMostValues) {
     return bad("split", inputs, attrs,
                fmt::format("makes 1 to {} parts", kMostValues));
@@ -96,11 +97,13 @@ Result<TypeList> infer_split(std::span<const TensorType> inputs,
   const Dim whole = type.shape[*axis];
   std::int64_t left = whole.size;
   TypeList parts;
-  for (const std::int64_t size : sizes) {
-    if (size < 0 || size > left) break;
-    left -= size;
-    parts.push_back(
-        {type.dtype, with_dim(type.shape, *axis, Dim(size, whole.per_batch))});
+  for (const Dim& size : sizes) {
+    if (size.size < 0 || size.size > left ||
+        size.per_batch != whole.per_batch) {
+      break;
+    }
+    left -= size.size;
+    parts.push_back({type.dtype, with_dim(type.shape, *axis, size)});
   }
   if (left != 0 || parts.size() != sizes.size()) {
     return bad(
@@ -222,8 +225,14 @@ ValueId stack(Builder& builder, std::vector<ValueId> values,
 std::vector<ValueId> split(Builder& builder, ValueId a, std::int64_t axis,
                            Sizes sizes) {
   if (sizes.size() <= kMostValues) {
-    return builder.emit_all(split_op(), {a},
-                            {{"axis", axis}, {"sizes", std::move(sizes)}});
+    const auto at = a.valid() && builder.ok()
+                        ? axis_of(builder.type(a).shape.rank(), axis)
+                        : std::nullopt;
+    const bool of_batch = at && builder.type(a).shape[*at].per_batch;
+    std::vector<Dim> dims;
+    for (const std::int64_t size : sizes) dims.emplace_back(size, of_batch);
+    return builder.emit_all(
+        split_op(), {a}, {{"axis", axis}, {"sizes", Shape(std::move(dims))}});
   }
   // Into groups first, as few as can be.
   std::vector<Sizes> groups;

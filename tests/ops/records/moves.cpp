@@ -69,8 +69,10 @@ void add_concats(std::vector<OpRecord>& records) {
 
 void add_splits(std::vector<OpRecord>& records) {
   Adder add(records, "split");
-  const auto by = [](std::int64_t axis, Sizes sizes) {
-    return graph::Attrs{{"axis", axis}, {"sizes", std::move(sizes)}};
+  const auto by = [](std::int64_t axis, const Sizes& sizes) {
+    return graph::Attrs{
+        {"axis", axis},
+        {"sizes", Shape(std::vector<Dim>(sizes.begin(), sizes.end()))}};
   };
   add("one", {{3, 4}}, by(0, {3}));
   add("rows", {{5, 4}}, by(0, {3, 2}));
