@@ -4,12 +4,14 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/elementwise/elementwise_cpu.h"
+#include "ops/indexing/indexing_cpu.h"
 #include "ops/loss/loss_cpu.h"
 #include "ops/matmul/matmul_cpu.h"
 #include "ops/movement/movement_cpu.h"
 #include "ops/random/random_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
+#include "ops/resize/resize_cpu.h"
 #include "ops/softmax/softmax_cpu.h"
 #include "ops/update/update_cpu.h"
 
@@ -32,6 +34,8 @@ const KernelTable& kernel_table() {
     append(loss_cpu_kernels());
     append(random_cpu_kernels());
     append(update_cpu_kernels());
+    append(indexing_cpu_kernels());
+    append(resize_cpu_kernels());
     return kernels;
   }();
   return table;

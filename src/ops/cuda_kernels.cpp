@@ -5,12 +5,14 @@
 #include <span>
 
 #include "ops/elementwise/elementwise_cuda.h"
+#include "ops/indexing/indexing_cuda.h"
 #include "ops/loss/loss_cuda.h"
 #include "ops/matmul/matmul_cuda.h"
 #include "ops/movement/movement_cuda.h"
 #include "ops/random/random_cuda.h"
 #include "ops/reduction/reduction_cuda.h"
 #include "ops/refusal.h"
+#include "ops/resize/resize_cuda.h"
 #include "ops/softmax/softmax_cuda.h"
 #include "ops/update/update_cuda.h"
 
@@ -33,6 +35,8 @@ const KernelTable& kernel_table() {
     append(loss_cuda_kernels());
     append(random_cuda_kernels());
     append(update_cuda_kernels());
+    append(indexing_cuda_kernels());
+    append(resize_cuda_kernels());
     return kernels;
   }();
   return table;

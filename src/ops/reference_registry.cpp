@@ -2,12 +2,14 @@
 #include <span>
 
 #include "ops/elementwise/elementwise_reference.h"
+#include "ops/indexing/indexing_reference.h"
 #include "ops/loss/loss_reference.h"
 #include "ops/matmul/matmul_reference.h"
 #include "ops/movement/movement_reference.h"
 #include "ops/random/random_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
+#include "ops/resize/resize_reference.h"
 #include "ops/softmax/softmax_reference.h"
 #include "ops/update/update_reference.h"
 
@@ -29,6 +31,8 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(loss_references());
   append(random_references());
   append(update_references());
+  append(indexing_references());
+  append(resize_references());
   return references;
 }
 

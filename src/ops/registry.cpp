@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "ops/elementwise/elementwise.h"
+#include "ops/indexing/indexing.h"
 #include "ops/loss/loss.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
 #include "ops/random/random.h"
 #include "ops/reduction/reduction.h"
+#include "ops/resize/resize.h"
 #include "ops/softmax/softmax.h"
 #include "ops/update/update.h"
 
@@ -28,6 +30,8 @@ std::vector<const graph::OpDef*> collect() {
   append(loss_ops());
   append(random_ops());
   append(update_ops());
+  append(indexing_ops());
+  append(resize_ops());
   return ops;
 }
 

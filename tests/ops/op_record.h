@@ -38,5 +38,7 @@ std::vector<OpRecord> softmax_records();
 std::vector<OpRecord> loss_records();
 std::vector<OpRecord> random_records();
 std::vector<OpRecord> update_records();
+std::vector<OpRecord> indexing_records();
+std::vector<OpRecord> resize_records();
 
 }  // namespace plimsoll::ops::testing

@@ -5,6 +5,10 @@
 #include <array>
 #include <string>
 
+#include "ops/movement/expand.h"
+#include "ops/movement/join.h"
+#include "ops/movement/window.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -168,7 +172,8 @@ const OpDef& copy_op() {
 
 std::span<const OpDef* const> movement_ops() {
   static const std::array ops = {&reshape_op(), &transpose_op(), &cast_op(),
-                                 &copy_op()};
+                                 &copy_op(),    &concat_op(),    &split_op(),
+                                 &slice_op(),   &pad_op(),       &expand_op()};
   return ops;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/movement/chunked.h"
+#include "ops/movement/move_kernel.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -46,14 +47,39 @@ Result<std::unique_ptr<Kernel>> create_copy(const graph::KernelQuery& query,
       std::make_unique<CopyKernel>(query.outputs[0].bytes(), threads));
 }
 
+using MovesOf = Moves(const graph::KernelQuery&);
+
+template <MovesOf moves_of>
+Result<std::vector<graph::KernelCandidate>> move_candidates(
+    const graph::KernelQuery& query, ComputeThreads& threads) {
+  return std::vector{move_candidate(query, moves_of(query), threads)};
+}
+
+template <MovesOf moves_of>
+Result<std::unique_ptr<Kernel>> create_move(const graph::KernelQuery& query,
+                                            const graph::KernelCandidate&,
+                                            ComputeThreads& threads) {
+  return make_move_kernel(moves_of(query), threads);
+}
+
+template <MovesOf moves_of>
+constexpr CpuKernels moves(std::string_view op) {
+  return {op, move_candidates<moves_of>, create_move<moves_of>};
+}
+
 }  // namespace
 
 std::span<const CpuKernels> movement_cpu_kernels() {
-  static constexpr std::array<CpuKernels, 4> kernels = {{
+  static constexpr std::array<CpuKernels, 9> kernels = {{
       {"reshape", copy_candidates, create_copy},
       {"transpose", transpose_candidates, create_transpose},
       {"cast", cast_candidates, create_cast},
       {"copy", copy_candidates, create_copy},
+      moves<concat_moves>("concat"),
+      moves<split_moves>("split"),
+      moves<slice_moves>("slice"),
+      moves<pad_moves>("pad"),
+      moves<expand_moves>("expand"),
   }};
   return kernels;
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "ops/cuda_text.h"
+#include "ops/movement/moves_cuda.h"
 #include "ops/movement/transpose_axes.h"
 
 namespace plimsoll::ops {
@@ -169,14 +170,24 @@ Result<cuda::OpCode> transpose(const KernelQuery& query, const CudaSettings&) {
                                               : move_tiles(query, axes);
 }
 
+template <Moves (*moves_of)(const KernelQuery&)>
+Result<cuda::OpCode> moves(const KernelQuery& query, const CudaSettings&) {
+  return moves_cuda(query, moves_of(query));
+}
+
 }  // namespace
 
 std::span<const CudaKernels> movement_cuda_kernels() {
-  static constexpr std::array<CudaKernels, 4> kernels = {{
+  static constexpr std::array<CudaKernels, 9> kernels = {{
       {"reshape", copy},
       {"transpose", transpose},
       {"cast", cast},
       {"copy", copy},
+      {"concat", moves<concat_moves>},
+      {"split", moves<split_moves>},
+      {"slice", moves<slice_moves>},
+      {"pad", moves<pad_moves>},
+      {"expand", moves<expand_moves>},
   }};
   return kernels;
 }

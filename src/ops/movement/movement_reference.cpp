@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/half.h"
+#include "ops/movement/moves_reference.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -103,11 +104,16 @@ void cast_values(const std::vector<RefTensor>& inputs, const Attrs&,
 }  // namespace
 
 std::span<const Reference> movement_references() {
-  static constexpr std::array<Reference, 4> all = {{
+  static constexpr std::array<Reference, 9> all = {{
       {"reshape", copy_values},
       {"transpose", transpose_values},
       {"cast", cast_values},
       {"copy", copy_values},
+      {"concat", concat_values},
+      {"split", split_values},
+      {"slice", slice_values},
+      {"pad", pad_values},
+      {"expand", expand_values},
   }};
   return all;
 }

@@ -4,6 +4,9 @@
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
+
+void add_moves(std::vector<OpRecord>& records);  // moves.cpp
+
 namespace {
 
 using Perm = std::vector<std::int64_t>;
@@ -119,6 +122,7 @@ std::vector<OpRecord> movement_records() {
   }
   add_transposes(records);
   add_casts(records);
+  add_moves(records);
   return records;
 }
 

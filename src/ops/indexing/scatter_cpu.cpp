@@ -1,0 +1,100 @@
+#include <cstring>
+
+#include "ops/indexing/gather.h"
+#include "ops/indexing/indexing_cpu.h"
+#include "ops/indexing/ranged_kernel.h"
+#include "ops/indexing/stored.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::KernelCandidate;
+using graph::KernelQuery;
+
+struct Range {
+  std::int64_t begin, end;
+};
+
+struct Job {
+  Gathered shape;
+  DType index;
+  // What threads share: each sum is one thread's alone, in the order of the
+  // indices, however the work is cut.
+  enum class Cut { outer, columns, rows } cut = Cut::rows;
+};
+
+template <class T>
+void add_rows(const Job& job, const LaunchArgs& args, Range outer, Range rows,
+              Range columns) {
+  const Gathered& shape = job.shape;
+  const std::int64_t width = columns.end - columns.begin;
+  for (std::int64_t o = outer.begin; o < outer.end; ++o) {
+    const T* from = static_cast<const T*>(args.inputs[0]) +
+                    o * shape.indices * shape.inner + columns.begin;
+    T* to = static_cast<T*>(args.outputs[0]) + o * shape.rows * shape.inner +
+            columns.begin;
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      std::memset(to + row * shape.inner, 0,
+                  static_cast<std::size_t>(width) * sizeof(T));
+    }
+    for (std::int64_t i = 0; i < shape.indices; ++i) {
+      const std::int64_t row =
+          row_of(index_at(args.inputs[1], job.index, i), shape.rows);
+      if (row < rows.begin || row >= rows.end) continue;
+      const T* x = from + i * shape.inner;
+      T* y = to + row * shape.inner;
+      for (std::int64_t j = 0; j < width; ++j) y[j] += x[j];
+    }
+  }
+}
+
+Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
+                                                ComputeThreads& threads) {
+  if (!is_trainable(query.inputs[0].dtype)) {
+    return std::vector<KernelCandidate>{};
+  }
+  return std::vector{
+      ranged_candidate("scatter_add", cost_bytes(query), 4e9, threads)};
+}
+
+template <class T>
+std::unique_ptr<Kernel> make(const KernelQuery& query,
+                             ComputeThreads& threads) {
+  Job job{gathered(query.outputs[0], query.inputs[1], *query.attrs),
+          query.inputs[1].dtype};
+  const Gathered shape = job.shape;
+  const std::int64_t chunks =
+      movement_chunks(cost_bytes(query), threads.size());
+  std::int64_t count = shape.rows;
+  if (shape.outer >= chunks) {
+    job.cut = Job::Cut::outer;
+    count = shape.outer;
+  } else if (shape.inner >= 64 * chunks) {
+    job.cut = Job::Cut::columns;
+    count = shape.inner;
+  }
+  const auto run = [job](const LaunchArgs& args, std::int64_t begin,
+                         std::int64_t end) {
+    Range outer{0, job.shape.outer};
+    Range rows{0, job.shape.rows};
+    Range columns{0, job.shape.inner};
+    (job.cut == Job::Cut::outer     ? outer
+     : job.cut == Job::Cut::columns ? columns
+                                    : rows) = Range{begin, end};
+    add_rows<T>(job, args, outer, rows, columns);
+  };
+  return make_ranged(count, cost_bytes(query), run, threads);
+}
+
+Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
+                                       const KernelCandidate&,
+                                       ComputeThreads& threads) {
+  return query.inputs[0].dtype == DType::f32 ? make<float>(query, threads)
+                                             : make<double>(query, threads);
+}
+
+}  // namespace
+
+CpuKernels scatter_add_cpu() { return {"scatter_add", candidates, create}; }
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,166 @@
+#include "ops/movement/move_kernel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "ops/movement/chunked.h"
+
+namespace plimsoll::ops {
+namespace {
+
+// Short runs as the loads and stores they are; memcpy's call would cost more.
+template <std::size_t kBytes>
+void copy_short(const char* from, std::int64_t from_step, char* to,
+                std::int64_t to_step, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * to_step, from + i * from_step, kBytes);
+  }
+}
+
+void copy_runs(const char* from, std::int64_t from_step, char* to,
+               std::int64_t to_step, std::int64_t count, std::int64_t run) {
+  switch (run) {
+    case 1:
+      return copy_short<1>(from, from_step, to, to_step, count);
+    case 2:
+      return copy_short<2>(from, from_step, to, to_step, count);
+    case 4:
+      return copy_short<4>(from, from_step, to, to_step, count);
+    case 8:
+      return copy_short<8>(from, from_step, to, to_step, count);
+    case 12:
+      return copy_short<12>(from, from_step, to, to_step, count);
+    case 16:
+      return copy_short<16>(from, from_step, to, to_step, count);
+    default:
+      break;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * to_step, from + i * from_step,
+                static_cast<std::size_t>(run));
+  }
+}
+
+template <class T>
+void fill_as(char* to, std::int64_t bytes, std::uint64_t bits) {
+  const T value = static_cast<T>(bits);
+  for (std::int64_t i = 0; i < bytes; i += sizeof(T)) {
+    std::memcpy(to + i, &value, sizeof(T));
+  }
+}
+
+void fill_run(char* to, std::int64_t bytes, std::uint64_t bits,
+              std::int64_t element_bytes) {
+  if (bits == 0 || element_bytes == 1) {
+    std::memset(to, static_cast<int>(bits), static_cast<std::size_t>(bytes));
+  } else if (element_bytes == 2) {
+    fill_as<std::uint16_t>(to, bytes, bits);
+  } else if (element_bytes == 4) {
+    fill_as<std::uint32_t>(to, bytes, bits);
+  } else {
+    fill_as<std::uint64_t>(to, bytes, bits);
+  }
+}
+
+class MoveKernel final : public Kernel {
+ public:
+  MoveKernel(Moves moves, ComputeThreads& threads)
+      : moves_(std::move(moves)),
+        elements_(moves_.bytes() / moves_.element_bytes),
+        chunks_(movement_chunks(2 * double(moves_.bytes()), threads.size())),
+        threads_(threads) {}
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    // The bytes of all boxes are numbered through and cut evenly.
+    for_ranges(threads_, chunks_, elements_,
+               [&](std::int64_t begin, std::int64_t end) {
+                 begin *= moves_.element_bytes;
+                 end *= moves_.element_bytes;
+                 std::int64_t first = 0;
+                 for (const StridedMove& box : moves_.boxes) {
+                   const std::int64_t bytes = box.bytes();
+                   move(box, args, std::max(begin - first, std::int64_t{0}),
+                        std::min(end - first, bytes));
+                   first += bytes;
+                 }
+               });
+    return LaunchStatus::ok;
+  }
+
+ private:
+  // The box's bytes from `begin` to `end`, counted run after run.
+  void move(const StridedMove& box, const LaunchArgs& args, std::int64_t begin,
+            std::int64_t end) const noexcept {
+    const bool fills = box.input == StridedMove::kFill;
+    const char* const from =
+        fills ? nullptr
+              : static_cast<const char*>(args.inputs[box.input]) + box.from;
+    char* const to = static_cast<char*>(args.outputs[box.output]) + box.to;
+    const MoveAxis& inner = box.axes.back();
+    while (begin < end) {
+      const std::int64_t number = begin / box.run;
+      const std::int64_t skipped = begin % box.run;
+      std::int64_t source = skipped;
+      std::int64_t target = skipped;
+      std::int64_t rest = number;
+      for (std::size_t i = box.axes.size(); i-- > 0;) {
+        const MoveAxis& axis = box.axes[i];
+        source += rest % axis.extent * axis.from;
+        target += rest % axis.extent * axis.to;
+        rest /= axis.extent;
+      }
+      // A part of a run at either end, whole runs along the last axis else.
+      const bool whole = skipped == 0 && end - begin >= box.run;
+      const std::int64_t run =
+          whole ? box.run : std::min(box.run - skipped, end - begin);
+      const std::int64_t count =
+          whole ? std::min(inner.extent - number % inner.extent,
+                           (end - begin) / box.run)
+                : 1;
+      if (fills) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          fill_run(to + target + i * inner.to, run, moves_.fill_bits,
+                   moves_.element_bytes);
+        }
+      } else {
+        copy_runs(from + source, inner.from, to + target, inner.to, count, run);
+      }
+      begin += count * run;
+    }
+  }
+
+  const Moves moves_;
+  const std::int64_t elements_;
+  const std::int64_t chunks_;
+  ComputeThreads& threads_;
+};
+
+// By the length of runs: what a call or a single element costs.
+double bytes_per_second(std::int64_t run) {
+  if (run >= 256) return 16e9;
+  return run >= 32 ? 8e9 : run >= 8 ? 4e9 : 2e9;
+}
+
+}  // namespace
+
+graph::KernelCandidate move_candidate(const graph::KernelQuery& query,
+                                      const Moves& moves,
+                                      const ComputeThreads& threads) {
+  graph::KernelCandidate candidate;
+  candidate.name = std::string(query.op->name);
+  candidate.private_bytes =
+      512 + 256 * static_cast<std::int64_t>(moves.boxes.size());
+  const double bytes = 2 * double(moves.bytes());
+  const auto sharing = std::min<std::int64_t>(
+      movement_chunks(bytes, threads.size()), threads.size());
+  candidate.seconds = 0.1e-6 + bytes / bytes_per_second(moves.shortest_run()) /
+                                   static_cast<double>(sharing);
+  return candidate;
+}
+
+std::unique_ptr<Kernel> make_move_kernel(Moves moves, ComputeThreads& threads) {
+  return std::make_unique<MoveKernel>(std::move(moves), threads);
+}
+
+}  // namespace plimsoll::ops
