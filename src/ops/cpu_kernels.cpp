@@ -4,6 +4,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/elementwise/elementwise_cpu.h"
+#include "ops/embedding/embedding_cpu.h"
 #include "ops/loss/loss_cpu.h"
 #include "ops/matmul/matmul_cpu.h"
 #include "ops/movement/movement_cpu.h"
@@ -32,6 +33,7 @@ const KernelTable& kernel_table() {
     append(loss_cpu_kernels());
     append(random_cpu_kernels());
     append(update_cpu_kernels());
+    append(embedding_cpu_kernels());
     return kernels;
   }();
   return table;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ops/elementwise/elementwise_cuda.h"
+#include "ops/embedding/embedding_cuda.h"
 #include "ops/loss/loss_cuda.h"
 #include "ops/matmul/matmul_cuda.h"
 #include "ops/movement/movement_cuda.h"
@@ -33,6 +34,7 @@ const KernelTable& kernel_table() {
     append(loss_cuda_kernels());
     append(random_cuda_kernels());
     append(update_cuda_kernels());
+    append(embedding_cuda_kernels());
     return kernels;
   }();
   return table;

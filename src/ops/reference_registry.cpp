@@ -2,6 +2,7 @@
 #include <span>
 
 #include "ops/elementwise/elementwise_reference.h"
+#include "ops/embedding/embedding_reference.h"
 #include "ops/loss/loss_reference.h"
 #include "ops/matmul/matmul_reference.h"
 #include "ops/movement/movement_reference.h"
@@ -29,6 +30,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(loss_references());
   append(random_references());
   append(update_references());
+  append(embedding_references());
   return references;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/elementwise/elementwise.h"
+#include "ops/embedding/embedding.h"
 #include "ops/loss/loss.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
@@ -28,6 +29,7 @@ std::vector<const graph::OpDef*> collect() {
   append(loss_ops());
   append(random_ops());
   append(update_ops());
+  append(embedding_ops());
   return ops;
 }
 

@@ -19,7 +19,8 @@ inline std::vector<Family> all_families() {
       {"elementwise", elementwise_records}, {"movement", movement_records},
       {"matmul", matmul_records},           {"reduction", reduction_records},
       {"softmax", softmax_records},         {"loss", loss_records},
-      {"random", random_records},           {"update", update_records}};
+      {"random", random_records},           {"update", update_records},
+      {"embedding", embedding_records}};
 }
 
 inline std::vector<OpRecord> all_records() {

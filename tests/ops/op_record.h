@@ -38,5 +38,6 @@ std::vector<OpRecord> softmax_records();
 std::vector<OpRecord> loss_records();
 std::vector<OpRecord> random_records();
 std::vector<OpRecord> update_records();
+std::vector<OpRecord> embedding_records();
 
 }  // namespace plimsoll::ops::testing
