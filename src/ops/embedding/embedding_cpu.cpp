@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/half.h"
-#include "ops/embedding/summed_rows.h"
+#include "ops/embedding/summed_rows_cpu.h"
 #include "ops/movement/chunked.h"
 #include "ops/update/flush_tiny.h"
 #include "ops/update/update_rule.h"

@@ -1,4 +1,4 @@
-#include "ops/embedding/summed_rows.h"
+#include "ops/embedding/summed_rows_cpu.h"
 
 #include <array>
 #include <utility>
