@@ -26,6 +26,9 @@ struct Layer {
   bool use_bias = true;
   std::string kernel_initializer = "glorot_uniform";
   std::string bias_initializer = "zeros";
+  std::int64_t input_dim = 0;   // embedding
+  std::int64_t output_dim = 0;  // embedding
+  std::string embeddings_initializer = "random_uniform";
   double rate = 0;
   double negative_slope = 0.2;
   std::string device;  // where it is placed; empty: on the session's device
@@ -35,6 +38,9 @@ Layer Dense(std::int64_t units, ActivationFunction activation = linear);
 Layer Activation(ActivationFunction activation);
 Layer Dropout(double rate);
 Layer Flatten();
+// Rows of a table of input_dim by class index; the model's first layer, whose
+// examples are whole numbers. An index outside of the table gives NaN.
+Layer Embedding(std::int64_t input_dim, std::int64_t output_dim);
 
 struct Loss {
   const char* name = "";

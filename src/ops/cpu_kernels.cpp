@@ -4,6 +4,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/elementwise/elementwise_cpu.h"
+#include "ops/embedding/embedding_cpu.h"
 #include "ops/indexing/indexing_cpu.h"
 #include "ops/loss/loss_cpu.h"
 #include "ops/matmul/matmul_cpu.h"
@@ -36,6 +37,7 @@ const KernelTable& kernel_table() {
     append(update_cpu_kernels());
     append(indexing_cpu_kernels());
     append(resize_cpu_kernels());
+    append(embedding_cpu_kernels());
     return kernels;
   }();
   return table;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ops/elementwise/elementwise_cuda.h"
+#include "ops/embedding/embedding_cuda.h"
 #include "ops/indexing/indexing_cuda.h"
 #include "ops/loss/loss_cuda.h"
 #include "ops/matmul/matmul_cuda.h"
@@ -37,6 +38,7 @@ const KernelTable& kernel_table() {
     append(update_cuda_kernels());
     append(indexing_cuda_kernels());
     append(resize_cuda_kernels());
+    append(embedding_cuda_kernels());
     return kernels;
   }();
   return table;

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "ops/elementwise/elementwise_reference.h"
+#include "ops/embedding/embedding_reference.h"
 #include "ops/indexing/indexing_reference.h"
 #include "ops/loss/loss_reference.h"
 #include "ops/matmul/matmul_reference.h"
@@ -33,6 +34,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(update_references());
   append(indexing_references());
   append(resize_references());
+  append(embedding_references());
   return references;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/elementwise/elementwise.h"
+#include "ops/embedding/embedding.h"
 #include "ops/indexing/indexing.h"
 #include "ops/loss/loss.h"
 #include "ops/matmul/matmul.h"
@@ -32,6 +33,7 @@ std::vector<const graph::OpDef*> collect() {
   append(update_ops());
   append(indexing_ops());
   append(resize_ops());
+  append(embedding_ops());
   return ops;
 }
 

@@ -54,7 +54,8 @@ Fed feed(const Dataset& set, const JobSpec& job, int threads) {
           ? tune_workers(std::move(source), open, job.data.pipeline, options,
                          *fed.cost, share)
           : build_pipeline(std::move(source), job.data.pipeline, options))));
-  fed.options = train::feeder_options(job, fed.input, threads, DType::f32);
+  fed.options =
+      train::feeder_options(job, fed.input, threads, DType::f32, DType::f32);
   fed.options.remainder = set.keeps_remainder;
   if (fed.cost) {
     const Division division = train::value_or_throw(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/autotune.h"
+#include "train/network.h"
 
 namespace plimsoll::train {
 namespace {
@@ -155,14 +156,32 @@ const JobInput& JobData::first() const {
   return *inputs[0];
 }
 
+std::optional<DType> index_type(const JobSpec& job, const JobData& data) {
+  if (!takes_indices(job.model)) return std::nullopt;
+  for (const auto& input : data.inputs) {
+    if (!input) continue;
+    switch (input->features_field().dtype) {
+      case DType::i64:
+      case DType::u32:
+      case DType::u64:
+      case DType::f64:
+        return DType::i64;
+      default:
+        break;
+    }
+  }
+  return DType::i32;
+}
+
 data::FeederOptions feeder_options(const JobSpec& job, const JobInput& input,
-                                   int threads, DType labels_as) {
+                                   int threads, DType features_as,
+                                   DType labels_as) {
   data::FeederOptions options;
   options.batch = job.train.batch;
   for (const data::FieldSpec& field : input.input.spec()) {
     options.as.push_back(field.dtype);
   }
-  options.as[static_cast<std::size_t>(input.features)] = job.train.precision;
+  options.as[static_cast<std::size_t>(input.features)] = features_as;
   options.as[static_cast<std::size_t>(input.labels)] = labels_as;
   bool maps = false;
   for (const data::Recipe& part : job.data.pipeline) {

@@ -77,8 +77,13 @@ data::PipelineOptions pipeline_options(const JobSpec& job, Stage stage,
                                        int threads);
 bool autotunes(const JobSpec& job);
 
+// The type of class indices, where the model takes them: i64 where any of the
+// data has more than i32 holds. Numbers with a fraction lose it, as in Keras.
+std::optional<DType> index_type(const JobSpec& job, const JobData& data);
+
 // How batches are fed, by the job's pipeline.
 data::FeederOptions feeder_options(const JobSpec& job, const JobInput& input,
-                                   int threads, DType labels_as);
+                                   int threads, DType features_as,
+                                   DType labels_as);
 
 }  // namespace plimsoll::train

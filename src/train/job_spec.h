@@ -14,13 +14,16 @@ namespace plimsoll::train {
 
 // One layer with the names of Keras. Fields not of its type stay unset.
 struct LayerSpec {
-  std::string type;        // dense, activation, dropout, flatten
+  std::string type;        // dense, activation, dropout, flatten, embedding
   std::string name;        // default: type_1, type_2, ...
   std::int64_t units = 0;  // dense
   std::string activation;  // dense, activation: relu, sigmoid, ... or empty
   bool use_bias = true;    // dense
   std::string kernel_initializer = "glorot_uniform";
   std::string bias_initializer = "zeros";
+  std::int64_t input_dim = 0;   // embedding: rows of its table
+  std::int64_t output_dim = 0;  // embedding: width of a row
+  std::string embeddings_initializer = "random_uniform";
   double rate = 0;              // dropout
   double negative_slope = 0.2;  // leaky_relu
   std::string device;           // cpu, cuda:0; default: the job's

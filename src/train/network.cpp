@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ops/elementwise/elementwise.h"
+#include "ops/embedding/embedding.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
 #include "ops/random/random.h"
@@ -40,9 +41,10 @@ class NetworkBuilder {
       return {};
     }
     if (layer.type == "flatten") return add_flatten();
+    if (layer.type == "embedding") return add_embedding(layer);
     return wrong(
         fmt::format("unknown layer type `{}`: known are dense, "
-                    "activation, dropout, flatten",
+                    "activation, dropout, flatten, embedding",
                     layer.type));
   }
 
@@ -85,9 +87,10 @@ class NetworkBuilder {
                         const std::string& initializer, std::int64_t fan_in,
                         std::int64_t fan_out) {
     const std::string name = name_ + "/" + suffix;
-    const ValueId value =
-        builder_.state(name, graph::Role::parameter,
-                       {builder_.type(value_).dtype, std::move(shape)});
+    const DType given = builder_.type(value_).dtype;
+    const ValueId value = builder_.state(
+        name, graph::Role::parameter,
+        {is_floating(given) ? given : options_.precision, std::move(shape)});
     network_.parameters.push_back({name, value, initializer, fan_in, fan_out});
     return value;
   }
@@ -115,6 +118,25 @@ class NetworkBuilder {
       value_ = ops::add(builder_, value_, bias);
     }
     return activate(layer.activation);
+  }
+
+  Status add_embedding(const LayerSpec& layer) {
+    if (is_floating(builder_.type(value_).dtype)) {
+      return wrong(
+          "embedding takes class indices: it must be the model's first layer");
+    }
+    if (layer.input_dim < 1 || layer.output_dim < 1) {
+      return wrong(
+          fmt::format("embedding needs input_dim and output_dim of at least 1, "
+                      "not {} and {}",
+                      layer.input_dim, layer.output_dim));
+    }
+    const ValueId table = add_parameter(
+        "embeddings", {layer.input_dim, layer.output_dim},
+        layer.embeddings_initializer, layer.input_dim, layer.output_dim);
+    value_ = ops::embedding(builder_, table, value_);
+    forget_logits();
+    return {};
   }
 
   Status add_flatten() {
@@ -178,6 +200,10 @@ bool uses_dropout(const ModelSpec& model) {
     if (layer.type == "dropout" && layer.rate > 0) return true;
   }
   return false;
+}
+
+bool takes_indices(const ModelSpec& model) {
+  return !model.layers.empty() && model.layers.front().type == "embedding";
 }
 
 Result<Network> build_network(Builder& builder, const ModelSpec& model,

@@ -30,13 +30,16 @@ struct Network {
 struct NetworkOptions {
   bool training = false;  // dropout acts only in training
   std::int64_t seed = 1;
-  graph::ValueId random_step;  // counter; needed when training with dropout
-  std::string home = "cpu";    // the job's device
+  graph::ValueId random_step;    // counter; needed when training with dropout
+  std::string home = "cpu";      // the job's device
+  DType precision = DType::f32;  // of parameters behind class indices
 };
 
 // Names of layers, as given or type_1, type_2, ... as Keras counts them.
 std::vector<std::string> layer_names(const ModelSpec& model);
 bool uses_dropout(const ModelSpec& model);
+// Whether examples are class indices: the first layer is an embedding.
+bool takes_indices(const ModelSpec& model);
 
 // Errors name the layer, the shapes and what was expected.
 Result<Network> build_network(graph::Builder& builder, const ModelSpec& model,

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "ops/embedding/embedding.h"
 #include "ops/update/update.h"
 
 namespace plimsoll::train {
@@ -39,15 +40,36 @@ class Updates {
                           Role::optimizer, builder_.type(parameter.value));
   }
 
+  // What an embedding_grad sums, where it is the gradient.
+  struct Rows {
+    ValueId dy;
+    ValueId indices;
+  };
+  std::optional<Rows> rows_of(ValueId gradient) const {
+    const graph::Graph& graph = builder_.graph();
+    const graph::NodeId producer = graph.value(gradient).producer;
+    if (!producer.valid()) return std::nullopt;
+    const graph::Node& node = graph.node(producer);
+    if (node.op->name != "embedding_grad") return std::nullopt;
+    return Rows{node.inputs[0], node.inputs[1]};
+  }
+
   void add_sgd(const Parameter& parameter, ValueId gradient) {
+    const ValueId value = parameter.value;
+    const auto rows = rows_of(gradient);
     if (optimizer_.momentum == 0) {
-      builder_.assign(parameter.value,
-                      ops::sgd(builder_, parameter.value, gradient, rate_));
+      builder_.assign(value, rows ? ops::sgd_rows(builder_, value, rows->dy,
+                                                  rate_, rows->indices)
+                                  : ops::sgd(builder_, value, gradient, rate_));
       return;
     }
     const ValueId velocity = slot(parameter, "velocity");
-    const auto next = ops::sgd_momentum(builder_, parameter.value, gradient,
-                                        velocity, rate_, optimizer_.momentum);
+    const double momentum = optimizer_.momentum;
+    const auto next =
+        rows ? ops::sgd_momentum_rows(builder_, value, rows->dy, velocity,
+                                      rate_, rows->indices, momentum)
+             : ops::sgd_momentum(builder_, value, gradient, velocity, rate_,
+                                 momentum);
     builder_.assign(parameter.value, next.parameter);
     builder_.assign(velocity, next.velocity);
   }
@@ -57,12 +79,22 @@ class Updates {
                                      optimizer_.epsilon};
     const ValueId first = slot(parameter, "first_moment");
     const ValueId second = slot(parameter, "second_moment");
-    const auto next =
-        optimizer_.type == "adam"
-            ? ops::adam(builder_, parameter.value, gradient, first, second,
-                        rate_, step_, settings)
-            : ops::adamw(builder_, parameter.value, gradient, first, second,
-                         rate_, step_, optimizer_.weight_decay, settings);
+    const ValueId value = parameter.value;
+    const double decay = optimizer_.weight_decay;
+    const bool adam = optimizer_.type == "adam";
+    ops::AdamUpdate next;
+    if (const auto rows = rows_of(gradient)) {
+      next =
+          adam ? ops::adam_rows(builder_, value, rows->dy, first, second, rate_,
+                                step_, rows->indices, settings)
+               : ops::adamw_rows(builder_, value, rows->dy, first, second,
+                                 rate_, step_, rows->indices, decay, settings);
+    } else {
+      next = adam ? ops::adam(builder_, value, gradient, first, second, rate_,
+                              step_, settings)
+                  : ops::adamw(builder_, value, gradient, first, second, rate_,
+                               step_, decay, settings);
+    }
     builder_.assign(parameter.value, next.parameter);
     builder_.assign(first, next.first_moment);
     builder_.assign(second, next.second_moment);

@@ -10,7 +10,9 @@
 namespace plimsoll::train {
 
 // Adds the optimiser's state and the updates; `gradients` stand in the order
-// of the parameters.
+// of the parameters. A table whose whole gradient is one embedding_grad is
+// updated in the rows of the batch alone (see ops/embedding/embedding.h): that
+// gradient is then never made.
 Status add_updates(graph::Builder& builder, const OptimizerSpec& optimizer,
                    std::span<const Parameter> parameters,
                    std::span<const graph::ValueId> gradients,

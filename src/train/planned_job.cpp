@@ -26,7 +26,8 @@ class JobPlanner {
         planned_.graphs,
         build_step_graphs(job_.model, job_.train,
                           shape_of(data_.first().labels_field().shape),
-                          machine_.home()));
+                          machine_.home(), index_type(job_, data_)));
+    note_indices();
     for (std::size_t i = 0; i < kStages; ++i) {
       if (!data_.inputs[i]) continue;
       const auto stage = static_cast<Stage>(i);
@@ -54,6 +55,15 @@ class JobPlanner {
         break;
     }
     return planned_.graphs.predict;
+  }
+
+  void note_indices() {
+    const DType stored = data_.first().features_field().dtype;
+    if (!takes_indices(job_.model) || !is_floating(stored)) return;
+    planned_.graphs.notes.push_back(
+        fmt::format("The features are {}, the first layer is an embedding: "
+                    "they are taken as whole numbers.",
+                    name_of(stored)));
   }
 
   std::int64_t alignment_bytes() const {
@@ -163,8 +173,9 @@ class JobPlanner {
   Status plan_feed(Stage stage) {
     Feed& feed = planned_.feeds[static_cast<std::size_t>(stage)];
     const JobInput& input = data_.input(stage);
-    feed.options = feeder_options(job_, input, machine_.profile().threads,
-                                  planned_.graphs.labels.dtype);
+    feed.options =
+        feeder_options(job_, input, machine_.profile().threads,
+                       planned_.graphs.features, planned_.graphs.labels.dtype);
     if (machine_.device_profile()) {
       // A device copies from pinned slots alone, each as a whole.
       feed.options.borrow = false;

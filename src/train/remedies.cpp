@@ -239,12 +239,13 @@ std::vector<Remedy> advice_on_data(const JobSpec& job, const JobData& data) {
   const JobInput& input = data.input(Stage::train);
   const data::FieldSpec& features = input.features_field();
   if (job.data.source.name != "npy" || features.dtype != DType::f64 ||
-      job.train.precision == DType::f64) {
+      job.train.precision == DType::f64 || takes_indices(job.model)) {
     return advice;
   }
   const std::int64_t bytes = input.examples() * features.most_bytes;
   const auto layout = data::feeder_layout(
-      input.input, feeder_options(job, input, 1, input.labels_field().dtype));
+      input.input, feeder_options(job, input, 1, job.train.precision,
+                                  input.labels_field().dtype));
   const std::int64_t slice = layout ? layout->cast_bytes : 0;
   const std::int64_t saved = data.resident ? bytes / 2 : slice;
   advice.push_back(

@@ -37,6 +37,9 @@ train::LayerSpec spec_of(const Layer& layer) {
   spec.use_bias = layer.use_bias;
   spec.kernel_initializer = layer.kernel_initializer;
   spec.bias_initializer = layer.bias_initializer;
+  spec.input_dim = layer.input_dim;
+  spec.output_dim = layer.output_dim;
+  spec.embeddings_initializer = layer.embeddings_initializer;
   spec.rate = layer.rate;
   spec.negative_slope = layer.negative_slope;
   spec.device = layer.device;
@@ -108,6 +111,13 @@ Layer Dropout(double rate) {
 }
 
 Layer Flatten() { return layer_of("flatten"); }
+
+Layer Embedding(std::int64_t input_dim, std::int64_t output_dim) {
+  Layer layer = layer_of("embedding");
+  layer.input_dim = input_dim;
+  layer.output_dim = output_dim;
+  return layer;
+}
 
 // A job over some data, planned for this model. Kept on the heap: programs
 // refer to the plan by address.

@@ -20,11 +20,10 @@ using graph::ValueId;
 class GraphMaker {
  public:
   GraphMaker(const ModelSpec& model, const TrainSpec& train,
-             const Shape& stored_label, const std::string& home)
-      : model_(model),
-        train_(train),
-        stored_label_(stored_label),
-        home_(home) {}
+             const Shape& stored_label, const std::string& home, DType features)
+      : model_(model), train_(train), stored_label_(stored_label), home_(home) {
+    graphs_.features = features;
+  }
 
   Result<StepGraphs> run() {
     PLIMSOLL_RETURN_IF_ERROR(check());
@@ -53,7 +52,11 @@ class GraphMaker {
     std::vector<Dim> dims = {Dim::batch()};
     for (const std::int64_t extent : model_.input) dims.emplace_back(extent);
     return builder.input("features",
-                         {train_.precision, Shape(std::move(dims))});
+                         {graphs_.features, Shape(std::move(dims))});
+  }
+
+  NetworkOptions how(bool training) const {
+    return {training, train_.seed, ValueId(), home_, train_.precision};
   }
 
   Result<graph::Graph> finish(Builder& builder) const {
@@ -64,8 +67,8 @@ class GraphMaker {
   Result<graph::Graph> predict() {
     Builder builder;
     const ValueId input = features(builder);
-    PLIMSOLL_ASSIGN(Network network, build_network(builder, model_, input,
-                                                   {false, 1, {}, home_}));
+    PLIMSOLL_ASSIGN(Network network,
+                    build_network(builder, model_, input, how(false)));
     builder.output(network.output);
     graphs_.output = builder.type(network.output);
     graphs_.parameters = network.parameters;
@@ -107,9 +110,8 @@ class GraphMaker {
   Result<graph::Graph> evaluate() {
     Builder builder;
     const ValueId input = features(builder);
-    PLIMSOLL_ASSIGN(
-        const Network network,
-        build_network(builder, model_, input, {false, 1, {}, home_}));
+    PLIMSOLL_ASSIGN(const Network network,
+                    build_network(builder, model_, input, how(false)));
     PLIMSOLL_RETURN_IF_ERROR(score(builder, network));
     return finish(builder);
   }
@@ -119,7 +121,7 @@ class GraphMaker {
     const TensorType scalar{train_.precision, Shape{}};
     const TensorType counter{DType::i64, Shape{}};
     const ValueId input = features(builder);
-    NetworkOptions options{true, train_.seed, ValueId(), home_};
+    NetworkOptions options = how(true);
     if (uses_dropout(model_)) {
       options.random_step = builder.state(kRandomStep, Role::counter, counter);
     }
@@ -172,8 +174,11 @@ std::string metric_sum(const std::string& metric) { return "metric/" + metric; }
 Result<StepGraphs> build_step_graphs(const ModelSpec& model,
                                      const TrainSpec& train,
                                      const Shape& stored_label,
-                                     const std::string& home) {
-  return GraphMaker(model, train, stored_label, home).run();
+                                     const std::string& home,
+                                     std::optional<DType> indices) {
+  return GraphMaker(model, train, stored_label, home,
+                    indices.value_or(train.precision))
+      .run();
 }
 
 }  // namespace plimsoll::train

@@ -1,6 +1,7 @@
 // The graphs of a job, once, with the batch symbol still open.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct StepGraphs {
   graph::Graph train;     // inputs: features, labels
   graph::Graph evaluate;  // inputs: features, labels
   graph::Graph predict;   // input: features; output: predictions
+  DType features = DType::f32;
   LabelType labels;
   graph::TensorType output;  // of the model
   std::vector<Parameter> parameters;
@@ -32,9 +34,9 @@ struct StepGraphs {
 };
 
 // `stored_label` is one example's label in the data, `home` the job's device.
-Result<StepGraphs> build_step_graphs(const ModelSpec& model,
-                                     const TrainSpec& train,
-                                     const Shape& stored_label,
-                                     const std::string& home);
+// Features enter in the training precision, or as class indices of a type.
+Result<StepGraphs> build_step_graphs(
+    const ModelSpec& model, const TrainSpec& train, const Shape& stored_label,
+    const std::string& home, std::optional<DType> indices = std::nullopt);
 
 }  // namespace plimsoll::train

@@ -20,7 +20,8 @@ inline std::vector<Family> all_families() {
       {"matmul", matmul_records},           {"reduction", reduction_records},
       {"softmax", softmax_records},         {"loss", loss_records},
       {"random", random_records},           {"update", update_records},
-      {"indexing", indexing_records},       {"resize", resize_records}};
+      {"indexing", indexing_records},       {"resize", resize_records},
+      {"embedding", embedding_records}};
 }
 
 inline std::vector<OpRecord> all_records() {

@@ -40,5 +40,6 @@ std::vector<OpRecord> random_records();
 std::vector<OpRecord> update_records();
 std::vector<OpRecord> indexing_records();
 std::vector<OpRecord> resize_records();
+std::vector<OpRecord> embedding_records();
 
 }  // namespace plimsoll::ops::testing

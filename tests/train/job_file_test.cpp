@@ -91,6 +91,22 @@ TEST(JobFile, ReadsEveryKey) {
   EXPECT_FALSE(job->train.tf32);
 }
 
+TEST(JobFile, ReadsAnEmbedding) {
+  const std::string text =
+      with(kGood, "{ type = \"flatten\" },",
+           "{ type = \"embedding\", input_dim = 50, output_dim = 6, "
+           "embeddings_initializer = \"zeros\" }, { type = \"flatten\" },");
+  const auto job = parse_job(text, "job.toml", {});
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->model.layers[0].input_dim, 50);
+  EXPECT_EQ(job->model.layers[0].output_dim, 6);
+  EXPECT_EQ(job->model.layers[0].embeddings_initializer, "zeros");
+  EXPECT_EQ(
+      error_of(with(text, "input_dim = 50, ", "")),
+      "job.toml:4: model.layers[0].input_dim: missing: an embedding layer "
+      "needs `input_dim`, the number of classes");
+}
+
 struct BadLine {
   const char* from;
   const char* to;
@@ -211,7 +227,7 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "mean `shuffle`?"},
       {"type = \"flatten\"", "type = \"conv\"",
        "job.toml:4: model.layers[0].type: unknown layer `conv`; known: "
-       "`dense`, `activation`, `dropout` and `flatten`"},
+       "`dense`, `activation`, `dropout`, `flatten` and `embedding`"},
       {"precision = \"f64\"", "precision = \"float64\"",
        "job.toml:27: train.precision: unknown precision `float64`; known: "
        "`f32`, `f64`, `bf16` and `f16`"},
@@ -230,7 +246,7 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "`units`, the number of its outputs"},
       {"type = \"flatten\"", "name = \"flatten\"",
        "job.toml:4: model.layers[0].type: missing: a layer needs a `type`: "
-       "`dense`, `activation`, `dropout` or `flatten`"},
+       "`dense`, `activation`, `dropout`, `flatten` or `embedding`"},
       {", rate = 0.5", "",
        "job.toml:6: model.layers[2].rate: missing: a dropout layer needs "
        "`rate`, the share of values set to zero"},

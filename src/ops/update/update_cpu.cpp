@@ -2,12 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "device/cpu/compute_threads.h"
 #include "ops/update/flush_tiny.h"
-#include "ops/update/update_loops.h"
+#include "ops/update/update_rule.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -24,48 +21,22 @@ constexpr double kCallSeconds = 0.1e-6;
 constexpr double kForkSeconds = 2.5e-6;
 constexpr double kBytesPerSecond = 50e9;  // of one thread, in the outer caches
 
-enum class Rule { sgd, momentum, adam, adamw };
-
-Rule rule_of(std::string_view op) {
-  if (op == "sgd") return Rule::sgd;
-  if (op == "sgd_momentum") return Rule::momentum;
-  return op == "adam" ? Rule::adam : Rule::adamw;
-}
-
 struct Settings {
-  Rule rule = Rule::sgd;
+  UpdateSettings rule;
   std::int64_t elements = 0;
   std::int64_t chunks = 1;
-  double momentum = 0;
-  double beta_1 = 0;
-  double beta_2 = 0;
-  double epsilon = 0;
-  double weight_decay = 0;
 };
-
-template <class T>
-const UpdateTable<T>& table() {
-  if constexpr (sizeof(T) == 8) {
-    return pick_update_tables().f64;
-  } else {
-    return pick_update_tables().f32;
-  }
-}
 
 template <class T>
 class UpdateKernel final : public Kernel {
  public:
   UpdateKernel(const Settings& settings, ComputeThreads& threads)
-      : settings_(settings), threads_(threads) {
-    const UpdateTable<T>& loops = table<T>();
-    loop_ = settings.rule == Rule::sgd        ? loops.sgd
-            : settings.rule == Rule::momentum ? loops.sgd_momentum
-            : settings.rule == Rule::adam     ? loops.adam
-                                              : loops.adamw;
-  }
+      : settings_(settings),
+        threads_(threads),
+        loop_(update_loop<T>(settings.rule.rule)) {}
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
-    UpdateArgs<T> update = arguments(args);
+    const auto update = update_arguments<T>(settings_.rule, args);
     if (settings_.chunks == 1) {
       run(update, 0, settings_.elements);
       return LaunchStatus::ok;
@@ -90,55 +61,17 @@ class UpdateKernel final : public Kernel {
            kChunkStep;
   }
 
-  UpdateArgs<T> arguments(const LaunchArgs& args) const {
-    const auto input = [&](int i) {
-      return static_cast<const T*>(args.inputs[i]);
-    };
-    const auto output = [&](int i) { return static_cast<T*>(args.outputs[i]); };
-    UpdateArgs<T> update;
-    update.parameter = input(0);
-    update.gradient = input(1);
-    update.new_parameter = output(0);
-    update.momentum = static_cast<T>(settings_.momentum);
-    if (settings_.rule != Rule::sgd) {
-      update.first = input(2);
-      update.new_first = output(1);
-    }
-    if (settings_.rule == Rule::adam || settings_.rule == Rule::adamw) {
-      update.second = input(3);
-      update.new_second = output(2);
-      const auto rate = static_cast<double>(*input(4));
-      const auto t = static_cast<double>(
-          *static_cast<const std::int64_t*>(args.inputs[5]));
-      update.rate =
-          static_cast<T>(rate * std::sqrt(1 - std::pow(settings_.beta_2, t)) /
-                         (1 - std::pow(settings_.beta_1, t)));
-      update.keep = static_cast<T>(1 - rate * settings_.weight_decay);
-      update.gain_1 = static_cast<T>(1 - settings_.beta_1);
-      update.gain_2 = static_cast<T>(1 - settings_.beta_2);
-      update.epsilon = static_cast<T>(settings_.epsilon);
-    } else {
-      update.rate = *input(settings_.rule == Rule::sgd ? 2 : 3);
-    }
-    return update;
-  }
-
   Settings settings_;
   ComputeThreads& threads_;
-  typename UpdateTable<T>::Loop loop_ = nullptr;
+  typename UpdateTable<T>::Loop loop_;
 };
 
 // Chunks touch separate elements: their number changes no result.
 Settings settings_of(const KernelQuery& query, int threads) {
   Settings settings;
-  settings.rule = rule_of(query.op->name);
+  settings.rule = update_settings(query.op->name, *query.attrs);
   settings.elements = query.inputs[0].shape.elements();
   settings.chunks = settings.elements >= kElementsToSplit ? threads : 1;
-  settings.momentum = query.attrs->get<double>("momentum");
-  settings.beta_1 = query.attrs->get<double>("beta_1");
-  settings.beta_2 = query.attrs->get<double>("beta_2");
-  settings.epsilon = query.attrs->get<double>("epsilon");
-  settings.weight_decay = query.attrs->get<double>("weight_decay");
   return settings;
 }
 

@@ -87,6 +87,12 @@ std::string numbers_filled(std::string_view text, const KernelQuery& query,
              {"weight_decay", cuda_number(compute, attr("weight_decay"))}});
 }
 
+CudaUpdateText text_of(const KernelQuery& query, const Rule& rule) {
+  const DType compute = cuda_compute(query.inputs[0].dtype);
+  return {rule.states, numbers_filled(rule.prepare, query, compute),
+          numbers_filled(rule.element, query, compute)};
+}
+
 Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
   const DType dtype = query.inputs[0].dtype;
   if (!is_floating(dtype)) return cuda::OpCode();
@@ -95,6 +101,7 @@ Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
   if (elements == 0) return cuda_op(query, std::move(name), "", 1);
   const DType compute = cuda_compute(dtype);
   const std::int64_t width = cuda_width(size_of(dtype), elements);
+  const CudaUpdateText text = text_of(query, rule);
   std::string reads, loads, stores, writes;
   for (int k = 0; k < rule.states; ++k) {
     reads += fmt::format("    Vec<T, {0}> state{1} = read<{0}>(in{2} + i);\n",
@@ -104,21 +111,19 @@ Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
     writes +=
         fmt::format("    write<{}>(out{} + i, state{});\n", width, k + 1, k);
   }
-  return cuda_op(
-      query, std::move(name),
-      cuda_text(kLoop,
-                {{"T", cuda_type(dtype)},
-                 {"C", cuda_type(compute)},
-                 {"I", cuda_index(elements)},
-                 {"V", width},
-                 {"N", elements},
-                 {"prepare", numbers_filled(rule.prepare, query, compute)},
-                 {"element", numbers_filled(rule.element, query, compute)},
-                 {"reads", reads},
-                 {"loads", loads},
-                 {"stores", stores},
-                 {"writes", writes}}),
-      cuda_blocks_of_threads(elements / width));
+  return cuda_op(query, std::move(name),
+                 cuda_text(kLoop, {{"T", cuda_type(dtype)},
+                                   {"C", cuda_type(compute)},
+                                   {"I", cuda_index(elements)},
+                                   {"V", width},
+                                   {"N", elements},
+                                   {"prepare", text.prepare},
+                                   {"element", text.element},
+                                   {"reads", reads},
+                                   {"loads", loads},
+                                   {"stores", stores},
+                                   {"writes", writes}}),
+                 cuda_blocks_of_threads(elements / width));
 }
 
 template <std::size_t kIndex>
@@ -148,6 +153,14 @@ constexpr CudaKernels kKernels[] = {
     {"adamw", code<3>}, {"increment", increment},  {"accumulate", accumulate}};
 
 }  // namespace
+
+CudaUpdateText cuda_update_text(const KernelQuery& query,
+                                std::string_view rule) {
+  for (const Rule& known : kRules) {
+    if (known.op == rule) return text_of(query, known);
+  }
+  return {};
+}
 
 std::span<const CudaKernels> update_cuda_kernels() { return kKernels; }
 

@@ -8,4 +8,14 @@ namespace plimsoll::ops {
 
 std::span<const CudaKernels> update_cuda_kernels();
 
+// A rule as text, for a query whose first inputs are those of its dense update:
+// `prepare` once a thread, then `element` for p, g and states s0, s1.
+struct CudaUpdateText {
+  int states = 0;
+  std::string prepare;
+  std::string element;
+};
+CudaUpdateText cuda_update_text(const graph::KernelQuery& query,
+                                std::string_view rule);
+
 }  // namespace plimsoll::ops

@@ -31,7 +31,11 @@ Names keys_of_layer(const std::string& type) {
                                                 "negative_slope", "device"};
   static constexpr string_view kDropout[] = {"type", "name", "rate", "device"};
   static constexpr string_view kFlatten[] = {"type", "name", "device"};
+  static constexpr string_view kEmbedding[] = {
+      "type",       "name",   "input_dim",
+      "output_dim", "device", "embeddings_initializer"};
   if (type == "dense") return kDense;
+  if (type == "embedding") return kEmbedding;
   if (type == "activation") return kActivation;
   if (type == "dropout") return kDropout;
   return kFlatten;
@@ -45,7 +49,9 @@ LayerSpec read_layer(JobErrors& errors, const JobValue& value,
   kind.read_name("type", layer_types(), "layer", layer.type);
   if (errors.any()) return layer;
 
-  TableReader table(errors, value, path, fmt::format("a {} layer", layer.type));
+  const char* const an = layer.type.find_first_of("ae") == 0 ? "n" : "";
+  TableReader table(errors, value, path,
+                    fmt::format("a{} {} layer", an, layer.type));
   layer.where = table.place();
   table.allow(keys_of_layer(layer.type));
   table.read("name", layer.name);
@@ -59,6 +65,13 @@ LayerSpec read_layer(JobErrors& errors, const JobValue& value,
                     layer.kernel_initializer);
     table.read_name("bias_initializer", initializers(), "initializer",
                     layer.bias_initializer);
+  } else if (layer.type == "embedding") {
+    table.require("input_dim", "`input_dim`, the number of classes");
+    table.require("output_dim", "`output_dim`, the width of a row");
+    table.read("input_dim", IntegerRange{}, layer.input_dim);
+    table.read("output_dim", IntegerRange{}, layer.output_dim);
+    table.read_name("embeddings_initializer", initializers(), "initializer",
+                    layer.embeddings_initializer);
   } else if (layer.type == "activation") {
     table.require("activation", "`activation`: " + list_of(activations()));
   } else if (layer.type == "dropout") {

@@ -81,6 +81,8 @@ Extents output_shape(const ModelSpec& model) {
   for (const LayerSpec& layer : model.layers) {
     if (layer.type == "dense") {
       shape.back() = layer.units;
+    } else if (layer.type == "embedding") {
+      shape.push_back(layer.output_dim);
     } else if (layer.type == "flatten") {
       std::int64_t elements = 1;
       for (const std::int64_t extent : shape) elements *= extent;

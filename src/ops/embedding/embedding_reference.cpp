@@ -1,0 +1,113 @@
+#include "ops/embedding/embedding_reference.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::Attrs;
+using Tensors = std::vector<RefTensor>;
+using Values = std::vector<double>;
+
+std::size_t width_of(const RefTensor& rows) {
+  return static_cast<std::size_t>(rows.type.shape.extent(-1));
+}
+
+bool is_row(double index, const RefTensor& table) {
+  return index >= 0 && index < static_cast<double>(table.type.shape.extent(0));
+}
+
+void embedding(const Tensors& in, const Attrs&, Tensors& out) {
+  const std::size_t width = width_of(in[0]);
+  for (std::size_t i = 0; i < in[1].values.size(); ++i) {
+    const double index = in[1].values[i];
+    for (std::size_t j = 0; j < width; ++j) {
+      out[0].values[i * width + j] =
+          is_row(index, in[0])
+              ? in[0].values[static_cast<std::size_t>(index) * width + j]
+              : std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+}
+
+// The sums of dy's rows, by where the row begins in `table`.
+std::map<std::size_t, Values> summed(const RefTensor& dy,
+                                     const RefTensor& indices,
+                                     const RefTensor& table) {
+  const std::size_t width = width_of(table);
+  std::map<std::size_t, Values> sums;
+  for (std::size_t i = 0; i < indices.values.size(); ++i) {
+    if (!is_row(indices.values[i], table)) continue;
+    const auto row = static_cast<std::size_t>(indices.values[i]);
+    Values& sum = sums.try_emplace(row * width, width, 0.0).first->second;
+    for (std::size_t j = 0; j < width; ++j) sum[j] += dy.values[i * width + j];
+  }
+  return sums;
+}
+
+void embedding_grad(const Tensors& in, const Attrs&, Tensors& out) {
+  std::fill(out[0].values.begin(), out[0].values.end(), 0.0);
+  for (const auto& [start, sum] : summed(in[0], in[1], out[0])) {
+    std::copy(sum.begin(), sum.end(),
+              out[0].values.begin() + static_cast<std::ptrdiff_t>(start));
+  }
+}
+
+// Copies table and states and calls rule(element, gradient) on those touched.
+template <class Rule>
+void update(const Tensors& in, Tensors& out, const Rule& rule) {
+  out[0].values = in[0].values;
+  for (std::size_t k = 1; k < out.size(); ++k) {
+    out[k].values = in[k + 1].values;
+  }
+  for (const auto& [start, sum] : summed(in[1], in.back(), in[0])) {
+    for (std::size_t j = 0; j < sum.size(); ++j) rule(start + j, sum[j]);
+  }
+}
+
+void sgd(const Tensors& in, const Attrs&, Tensors& out) {
+  update(in, out, [&](std::size_t i, double g) {
+    out[0].values[i] -= in[2].values[0] * g;
+  });
+}
+
+void sgd_momentum(const Tensors& in, const Attrs& attrs, Tensors& out) {
+  update(in, out, [&](std::size_t i, double g) {
+    double& velocity = out[1].values[i];
+    velocity = attrs.get<double>("momentum") * velocity - in[3].values[0] * g;
+    out[0].values[i] += velocity;
+  });
+}
+
+void adamw(const Tensors& in, const Attrs& attrs, Tensors& out) {
+  const auto beta_1 = attrs.get<double>("beta_1");
+  const auto beta_2 = attrs.get<double>("beta_2");
+  const double rate = in[4].values[0];
+  const double t = in[5].values[0];
+  const double corrected =
+      rate * std::sqrt(1 - std::pow(beta_2, t)) / (1 - std::pow(beta_1, t));
+  update(in, out, [&](std::size_t i, double g) {
+    double& first = out[1].values[i];
+    double& second = out[2].values[i];
+    first = beta_1 * first + (1 - beta_1) * g;
+    second = beta_2 * second + (1 - beta_2) * g * g;
+    double& parameter = out[0].values[i];
+    parameter -= rate * attrs.get<double>("weight_decay") * parameter;
+    parameter -=
+        corrected * first / (std::sqrt(second) + attrs.get<double>("epsilon"));
+  });
+}
+
+constexpr Reference kReferences[] = {
+    {"embedding", embedding}, {"embedding_grad", embedding_grad},
+    {"sgd_rows", sgd},        {"sgd_momentum_rows", sgd_momentum},
+    {"adam_rows", adamw},  // without weight decay
+    {"adamw_rows", adamw}};
+
+}  // namespace
+
+std::span<const Reference> embedding_references() { return kReferences; }
+
+}  // namespace plimsoll::ops

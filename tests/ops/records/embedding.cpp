@@ -1,0 +1,128 @@
+#include "ops/embedding/embedding.h"
+
+#include "ops/op_record.h"
+#include "ops/registry.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+// Rows of a table that a batch names.
+struct Lookup {
+  std::string name;
+  Shape indices;
+  std::int64_t rows = 1;
+  std::int64_t width = 1;
+  Range range;  // of the indices
+  DType dtype = DType::i32;
+
+  graph::TensorType table() const { return {DType::f32, Shape{rows, width}}; }
+  graph::TensorType picked() const {
+    std::vector<Dim> dims = indices.dims();
+    dims.emplace_back(width);
+    return {DType::f32, Shape(std::move(dims))};
+  }
+};
+
+OpRecord forward(const Lookup& lookup) {
+  OpRecord record;
+  record.name = "embedding_" + lookup.name;
+  record.op = find_op("embedding");
+  record.inputs = {lookup.table(), {lookup.dtype, lookup.indices}};
+  record.ranges = {{-1, 1}, lookup.range};
+  record.tolerance = 0;
+  return record;
+}
+
+OpRecord gradient(const Lookup& lookup) {
+  OpRecord record;
+  record.name = "embedding_grad_" + lookup.name;
+  record.op = find_op("embedding_grad");
+  record.attrs = {{"rows", lookup.rows}};
+  record.inputs = {lookup.picked(), {lookup.dtype, lookup.indices}};
+  record.ranges = {{-1, 1}, lookup.range};
+  return record;
+}
+
+OpRecord update(const Lookup& lookup, const std::string& rule, int states,
+                graph::Attrs attrs) {
+  OpRecord record;
+  record.name = rule + "_" + lookup.name;
+  record.op = find_op(rule);
+  record.attrs = std::move(attrs);
+  record.inputs = {lookup.table(), lookup.picked()};
+  record.ranges = {{-1, 1}, {-1, 1}};
+  for (int i = 0; i < states; ++i) {
+    record.inputs.push_back(lookup.table());
+    record.ranges.push_back({i == 0 ? -1.0 : 0.0, 1});
+  }
+  record.inputs.push_back({DType::f32, Shape{}});
+  record.ranges.push_back({0.001, 0.1});
+  if (states == 2) {
+    record.inputs.push_back({DType::i64, Shape{}});
+    record.ranges.push_back({1, 2000, true});
+  }
+  record.inputs.push_back({lookup.dtype, lookup.indices});
+  record.ranges.push_back(lookup.range);
+  return record;
+}
+
+Range all_of(std::int64_t rows) {
+  return {0, static_cast<double>(rows - 1), true};
+}
+
+}  // namespace
+
+std::vector<OpRecord> embedding_records() {
+  const Range one_row{3, 3, true};
+  const std::vector<Lookup> lookups = {
+      {"one", {1}, 1, 1, all_of(1)},
+      {"scalar", {}, 7, 3, all_of(7)},
+      {"rows", {32}, 50, 16, all_of(50)},
+      {"sequence", {3, 5}, 9, 7, all_of(9), DType::i64},
+      {"cube", {2, 3, 4}, 100, 33, all_of(100)},
+      // Indices that name no row, near and far.
+      {"outside", {40}, 11, 5, {-3, 14, true}},
+      {"far_outside", {9}, 4, 8, {-2e9, 2e9, true}},
+      {"far_outside_wide", {9}, 4, 8, {-9e18, 9e18, true}, DType::i64},
+      {"none_inside", {6}, 4, 8, {4, 90, true}, DType::i64},
+      // One row alone, through several pieces of a sum.
+      {"same", {300}, 8, 12, one_row},
+      {"same_many", {5000}, 8, 4, one_row, DType::i64},
+      // Several tiles, an odd rest; few rows, and more rows than indices.
+      {"tiles", {3, 683}, 40, 10, all_of(40)},
+      {"tile_and_one", {1025}, 100000, 2, all_of(100000), DType::i64},
+      {"many", {9001}, 300, 20, {-5, 310, true}},
+      {"many_rows", {20000}, 1 << 17, 1, all_of(1 << 17)},
+  };
+  const graph::Attrs adam{
+      {"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}};
+  graph::Attrs adamw = adam;
+  adamw.set("weight_decay", 0.01);
+  std::vector<OpRecord> records;
+  for (const Lookup& lookup : lookups) {
+    records.push_back(forward(lookup));
+    const bool small = lookup.indices.elements() <= 40;
+    if (small && lookup.range.low >= 0 &&
+        lookup.range.high < static_cast<double>(lookup.rows)) {
+      records.back().gradient_of = {0};
+    }
+    const std::size_t first = records.size();
+    records.push_back(gradient(lookup));
+    records.push_back(update(lookup, "sgd_rows", 0, {}));
+    records.push_back(
+        update(lookup, "sgd_momentum_rows", 1, {{"momentum", 0.9}}));
+    // The others differ in their formula alone.
+    if (lookup.dtype == DType::i32) {
+      records.push_back(update(lookup, "adam_rows", 2, adam));
+    } else {
+      records.push_back(update(lookup, "adamw_rows", 2, adamw));
+    }
+    for (std::size_t i = first; i < records.size(); ++i) {
+      // Sums of thousands round as they go.
+      records[i].tolerance = small ? 2e-6 : 3e-5;
+    }
+  }
+  return records;
+}
+
+}  // namespace plimsoll::ops::testing
