@@ -21,6 +21,8 @@ struct SessionOptions {
   int threads = 0;  // 0: all usable cores
 };
 
+// For one thread at a time, with its models and iterators: any thread, but
+// never two at once.
 class Session {
  public:
   explicit Session(const SessionOptions& options = {});

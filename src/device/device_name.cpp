@@ -14,7 +14,11 @@ Result<int> cuda_ordinal(const std::string& device) {
     const char* end = device.data() + device.size();
     const auto [stop, failure] =
         std::from_chars(device.data() + kPrefix.size(), end, ordinal);
-    if (failure == std::errc() && stop == end && ordinal >= 0) return ordinal;
+    // One name a device: cuda:00 would be another.
+    if (failure == std::errc() && stop == end &&
+        device == fmt::format("cuda:{}", ordinal) && ordinal >= 0) {
+      return ordinal;
+    }
   }
   return Error{ErrorCode::bad_input,
                fmt::format("device {}: write cpu or cuda:0", device)};

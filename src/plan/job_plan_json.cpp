@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kFormat = "plimsoll-plan-1";
+constexpr std::string_view kFormat = "plimsoll-plan-2";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 
 json write(const TransientRange& range) {

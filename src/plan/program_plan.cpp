@@ -22,10 +22,10 @@ struct Workshop {
 };
 
 std::int64_t peak_of(const graph::LoweredGraph& program, const Order& order,
-                     const Workshop& shop) {
+                     graph::Place at, const Workshop& shop) {
   const auto alive = lives(program, order, shop.memory);
   const auto bytes =
-      live_bytes(program, order, alive, shop.alignment_bytes, shop.memory);
+      live_bytes(program, order, alive, shop.alignment_bytes, shop.memory, at);
   return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -35,10 +35,17 @@ Order choose_order(const graph::LoweredGraph& program, const Workshop& shop) {
   Order best = program.is_mixed()
                    ? stay_in_place(program, dependent, shop.memory)
                    : given_order(program, shop.memory);
-  std::int64_t least = peak_of(program, best, shop);
+  const bool mixed = program.is_mixed();
+  std::int64_t least = peak_of(program, best, graph::Place::home, shop);
+  const std::int64_t host =
+      mixed ? peak_of(program, best, graph::Place::host, shop) : 0;
   const auto consider = [&](Order order) {
-    const std::int64_t peak = peak_of(program, order, shop);
+    const std::int64_t peak = peak_of(program, order, graph::Place::home, shop);
     if (peak >= least) return;
+    // What the device gains must not be the host's loss.
+    if (mixed && peak_of(program, order, graph::Place::host, shop) > host) {
+      return;
+    }
     best = std::move(order);
     least = peak;
   };

@@ -36,8 +36,10 @@ struct CudaProgram::Step {
   std::int64_t transfer_bytes = 0;
   CopyDirection direction = CopyDirection::to_host;
 
+  bool is_transfer() const { return kernel == nullptr && product == nullptr; }
+
   Status launch(Stream& stream) {
-    if (transfer_bytes > 0) {
+    if (is_transfer()) {
       return stream.copy(output, inputs[0], transfer_bytes, direction);
     }
     if (product) return product->launch(stream, inputs, output, scratch);
@@ -47,7 +49,7 @@ struct CudaProgram::Step {
 
   // Transfers cannot be made to fail so.
   bool runs(std::string_view op) const {
-    return transfer_bytes == 0 && name.find(op) != std::string::npos;
+    return !is_transfer() && name.find(op) != std::string::npos;
   }
   // With addresses that nobody has; aligned, so that they come to be used.
   Status launch_at_nowhere(Stream& stream) {
@@ -284,20 +286,17 @@ bool CudaProgram::runs(std::string_view op) const {
                      [&](const Step& step) { return step.runs(op); });
 }
 
-std::string CudaProgram::ops_from(std::size_t number) const {
-  std::string names = steps_[number].name;
-  // From the last one on to the next step's first.
-  for (std::size_t i = 1; i < steps_.size(); ++i) {
-    const Step& next = steps_[(number + i) % steps_.size()];
-    if (next.kernel != nullptr) break;
-    names += " or " + next.name;
-  }
-  return names;
+const std::string& CudaProgram::ops_of(std::size_t number) const {
+  return steps_[number].name;
+}
+
+bool CudaProgram::says_when_it_starts(std::size_t number) const {
+  return steps_[number].kernel != nullptr;
 }
 
 std::string CudaProgram::describe(std::size_t number) const {
   const Step& step = steps_[number];
-  if (step.transfer_bytes > 0) {
+  if (step.is_transfer()) {
     return fmt::format("{}: {} bytes {}", step.name, step.transfer_bytes,
                        step.direction == CopyDirection::to_host
                            ? "to the host"

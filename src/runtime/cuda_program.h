@@ -44,9 +44,10 @@ class CudaProgram {
   Status enqueue_launch(std::size_t number, Stream& stream);
   // Its ops, and how they run.
   std::string describe(std::size_t number) const;
-  // The ops of the launch, and of the library's products and transfers behind
-  // it, which say nothing when they start.
-  std::string ops_from(std::size_t number) const;
+  // Its ops alone; and whether it writes the mark: the library's products and
+  // transfers say nothing when they start.
+  const std::string& ops_of(std::size_t number) const;
+  bool says_when_it_starts(std::size_t number) const;
 
  private:
   struct Step;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -67,16 +68,24 @@ std::vector<config::PhysicalDevice> all_devices() {
   return devices;
 }
 
+BudgetRequest request_of(const char* name) {
+  BudgetRequest request;
+  if (const char* text = std::getenv(name)) request.environment = text;
+  return request;
+}
+
 // What a session without wishes of its own would get.
 Budget budget_of(const config::PhysicalDevice& device) {
   const auto limit = configured(device.name).limit();
   if (device.kind != "cpu") {
     return value_or_throw(resolve_device_budget(
-        {}, {device.total_bytes, device.free_bytes, device.model, limit}));
+        request_of("PLIMSOLL_DEVICE_MEMORY"),
+        {device.total_bytes, device.free_bytes, device.model, limit}));
   }
   SystemMemory system = value_or_throw(read_system_memory());
   if (limit) system.limits.push_back(*limit);
-  return value_or_throw(resolve_host_budget({}, system));
+  return value_or_throw(
+      resolve_host_budget(request_of("PLIMSOLL_HOST_MEMORY"), system));
 }
 
 }  // namespace

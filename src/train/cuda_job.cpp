@@ -196,6 +196,28 @@ Status CudaJob::make_mark(Machine& machine) {
   return {};
 }
 
+// The ops of a launch, and of those behind it that say nothing when they start:
+// round the program's parts, since the next step may have begun.
+std::string CudaJob::ops_from(const std::vector<Part>& parts,
+                              std::uint32_t mark) {
+  std::string names;
+  std::vector<std::pair<const runtime::CudaProgram*, std::size_t>> launches;
+  std::size_t begun = 0;
+  for (const Part& part : parts) {
+    if (!part.launches) continue;
+    for (std::size_t i = 0; i < part.launches->launches(); ++i) {
+      if (part.first_mark + i == mark) begun = launches.size();
+      launches.emplace_back(part.launches.get(), i);
+    }
+  }
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const auto& [program, number] = launches[(begun + i) % launches.size()];
+    if (i > 0 && program->says_when_it_starts(number)) break;
+    names += (i > 0 ? " or " : "") + program->ops_of(number);
+  }
+  return names;
+}
+
 Status CudaJob::blame(Status status) const {
   if (status || mark_ == nullptr || status.error().code != ErrorCode::device) {
     return status;
@@ -204,15 +226,16 @@ Status CudaJob::blame(Status status) const {
   const std::uint32_t mark = *static_cast<volatile std::uint32_t*>(mark_);
   if (mark == kNoMark) return status;
   for (const auto& parts : parts_) {
-    for (const Part& part : parts) {
-      if (!part.launches || mark < part.first_mark) continue;
-      const std::size_t launch = mark - part.first_mark;
-      if (launch >= part.launches->launches()) continue;
-      Error error = std::move(status).error();
-      error.message += fmt::format("; the last that began on the device: {}",
-                                   part.launches->ops_from(launch));
-      return error;
-    }
+    const bool begun =
+        std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+          return part.launches && mark >= part.first_mark &&
+                 mark - part.first_mark < part.launches->launches();
+        });
+    if (!begun) continue;
+    Error error = std::move(status).error();
+    error.message += fmt::format("; the last that began on the device: {}",
+                                 ops_from(parts, mark));
+    return error;
   }
   return status;
 }
@@ -241,7 +264,12 @@ Status CudaJob::plant_fault() {
 // must have been read.
 Status CudaJob::run_on_host(const Part& part, runtime::Program& program) {
   PLIMSOLL_RETURN_IF_ERROR(compute_->synchronize());
-  return program.run(part.first, part.last);
+  if (auto ran = program.run(part.first, part.last); !ran) {
+    Error error = std::move(ran).error();
+    error.code = ErrorCode::internal;  // the host's: nothing to blame there
+    return error;
+  }
+  return {};
 }
 
 Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,

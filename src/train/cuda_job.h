@@ -91,6 +91,8 @@ class CudaJob {
   Status make_mark(Machine& machine);
   // An error of the device, with the ops that had begun when it came up.
   Status blame(Status status) const;
+  static std::string ops_from(const std::vector<Part>& parts,
+                              std::uint32_t mark);
   Status plant_fault();
 
   const PlannedJob& planned_;

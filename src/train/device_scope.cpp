@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "device/device_name.h"
 #include "plimsoll/device.h"
 #include "train/session_state.h"

@@ -32,8 +32,7 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
 
   // Throws where the session is for planning alone.
   void check_trains() const;
-  // Takes the device's context unless that is done, and makes it this
-  // thread's. Nothing on the CPU.
+  // Takes the device's context unless that is done. Nothing on the CPU.
   void use_device();
 
   bool closed() const { return !place_.machine; }
@@ -57,7 +56,7 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   friend class SessionUser;
   RunOptions options_;
   Workplace place_;
-  std::mutex mutex_;  // of the users: models may be compiled by any thread
+  std::mutex mutex_;  // of the users
   std::set<SessionUser*> users_;
   std::atomic<int> running_ = 0;
 };

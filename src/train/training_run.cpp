@@ -112,6 +112,11 @@ Error TrainingRun::not_opened(Error error, const std::string& plan_json) {
   if (error.code != ErrorCode::device || request_.run_dir.empty()) {
     return error;
   }
+  // An earlier run's stays, unless this one was to go on with it.
+  if (!request_.resume &&
+      std::filesystem::exists(summary_path(request_.run_dir))) {
+    return error;
+  }
   auto folder = RunDirectory::create(request_.run_dir, /*resuming=*/true);
   if (!folder) return error;
   FitRecord record;

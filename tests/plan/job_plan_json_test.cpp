@@ -92,7 +92,7 @@ TEST(JobPlanJson, WrongTypesAndRangesAreNamed) {
     return verdict(file);
   };
   EXPECT_EQ(with("/format", "plimsoll-plan-0"),
-            "format: must be \"plimsoll-plan-1\"");
+            "format: must be \"plimsoll-plan-2\"");
   EXPECT_EQ(with("/programs", 3), "programs: must be an array");
   EXPECT_EQ(with("/fingerprint", 3), "fingerprint: must be a string");
   EXPECT_EQ(with("/programs/0/name", nullptr),

@@ -250,8 +250,13 @@ class Gpu(JobTest):
                          trained.summary["loss_by_epoch"])
 
     def test_a_planted_fault_is_named(self):
-        for op in ("dense_2/bias/adam", "dense_1/relu_grad", "dense_1/matmul"):
-            path = self.write_job(wide(300, 48, examples=1000, epochs=2))
+        mixed = wide(300, 48, examples=1000, epochs=2)
+        mixed["model"]["layers"][1]["device"] = "cpu"
+        whole = wide(300, 48, examples=1000, epochs=2)
+        for op, job in (("dense_2/bias/adam", whole),
+                        ("dense_1/relu_grad", whole),
+                        ("dense_1/matmul", whole), ("dense_3/matmul", mixed)):
+            path = self.write_job(job)
             failed = self.train(path, *DEVICE, "--host-memory", "4GiB",
                                 code=1, env={"PLIMSOLL_PLANT_FAULT": op},
                                 watched=False)

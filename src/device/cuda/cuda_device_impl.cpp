@@ -80,13 +80,14 @@ Status CudaDeviceImpl::start(int ordinal) {
 }
 
 CudaDeviceImpl::~CudaDeviceImpl() {
+  if (context_ != nullptr) {
+    enter_context();
+    kernels_.clear();
+    if (products_ != nullptr) cublasLtDestroy(products_);
+    memory_.reset();
+    static_cast<void>(PLIMSOLL_CUDA(cuDevicePrimaryCtxRelease, device_));
+  }
   if (driven_) leave_device();
-  if (context_ == nullptr) return;
-  enter_context();
-  kernels_.clear();
-  if (products_ != nullptr) cublasLtDestroy(products_);
-  memory_.reset();
-  static_cast<void>(PLIMSOLL_CUDA(cuDevicePrimaryCtxRelease, device_));
 }
 
 Status CudaDeviceImpl::read_profile() {

@@ -99,10 +99,8 @@ struct Nvml::Impl {
     }
     facts.uuid = text.data();
     nvml::PciInfo place{};
-    if (const auto code = pci(device, &place)) {
-      return failed("find a GPU's bus", code);
-    }
-    facts.pci_bus_id = place.bus_id;
+    // Only where the uuid does not tell: not to be had is no error.
+    if (!pci(device, &place)) facts.pci_bus_id = place.bus_id;
     nvml::Memory held{};
     if (const auto code = memory(device, &held)) {
       return failed("read a GPU's memory", code);

@@ -30,7 +30,9 @@ class Transfers {
                                        Phase::update,
                                        place});
     }
-    for (ValueId& output : to_.outputs) output = at(output, {});
+    for (ValueId& output : to_.outputs) {
+      output = at(output, {&copy_, from_.value(output).name, {}, {}, {}});
+    }
     return std::move(to_);
   }
 
