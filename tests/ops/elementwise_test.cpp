@@ -135,6 +135,16 @@ TEST(Elementwise, PowersAreAsTheLibraryHasThem) {
       check(powers[i], special[i], y);
     }
   }
+  // Large exponents show what the logarithm is off by.
+  std::vector<float> x;
+  for (int i = 0; i < 20001; ++i) {
+    x.push_back(0.5f + 1.5f * static_cast<float>(i) / 20000);
+  }
+  for (const float y : {-110.0f, 110.5f, 0.3f}) {
+    const auto powers =
+        run(pick_elementwise_loops(), Code::power_scalar, x, x, double(y));
+    for (std::size_t i = 0; i < x.size(); ++i) check(powers[i], x[i], y);
+  }
 }
 
 TEST(Elementwise, WhereKeepsTheOtherSideOut) {
@@ -162,6 +172,14 @@ TEST(Elementwise, AThirdOperandIsKeptAndMayBeAbsent) {
   const graph::ElementwiseExpression three{
       3, {{Code::add, 0, 1}, {Code::where, 0, 1, 0, 2}}, {4}};
   EXPECT_EQ(graph::expression_of(graph::to_attrs(three)), three);
+
+  const graph::TypeList types(3, {DType::f32, {2}});
+  EXPECT_TRUE(fused_op().infer(types, graph::to_attrs(three)).ok());
+  for (const int missing : {-1, 4}) {
+    graph::ElementwiseExpression wrong = three;
+    wrong.instructions[1].c = missing;
+    EXPECT_FALSE(fused_op().infer(types, graph::to_attrs(wrong)).ok());
+  }
 }
 
 TEST(Elementwise, NanWinsInMaximumFromEitherSide) {
