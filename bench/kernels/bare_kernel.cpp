@@ -58,11 +58,13 @@ Result<BareKernel> BareKernel::make(ComputeThreads& threads,
     fill(bare.blocks_.back().get(), type);
     bare.inputs_.push_back(bare.blocks_.back().get());
   }
+  // Element-wise ops over their own results soon have nothing but subnormals.
+  const bool drifts = op.elementwise || op.name == "fused";
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto shared = std::find_if(
         op.in_place.begin(), op.in_place.end(),
         [&](auto pair) { return pair.output == static_cast<int>(i); });
-    if (shared != op.in_place.end()) {  // as the plan places it
+    if (shared != op.in_place.end() && !drifts) {  // as the plan places it
       bare.outputs_.push_back(
           bare.blocks_[static_cast<std::size_t>(shared->input)].get());
       continue;

@@ -1,5 +1,6 @@
-// Bare products and bare updates: the floor under a training step. Each
-// kernel the catalogue offers for a shape is measured, the chosen one first.
+// Bare products, updates and element-wise ops: the floor under a training
+// step. Each kernel the catalogue offers for a shape is measured, the chosen
+// one first.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "kernels/bare_kernel.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/matmul/matmul.h"
 #include "ops/registry.h"
 
@@ -49,8 +51,35 @@ Case update(std::string_view job, std::string_view op, int tensors,
   return made;
 }
 
+Case elementwise(graph::ElementwiseCode code, std::int64_t elements,
+                 DType dtype = DType::f32) {
+  Case made;
+  made.name = fmt::format("elementwise/{}_{}_{}", graph::name_of(code),
+                          name_of(dtype), elements);
+  made.op = &ops::elementwise_op(code);
+  made.inputs.assign(static_cast<std::size_t>(graph::arity_of(code)),
+                     {dtype, Shape{elements}});
+  made.attrs = {{"scalar", 0.25}};
+  return made;
+}
+
+// sigmoid(a + row) * a with its row, as fusion makes them.
+Case fused(std::int64_t rows, std::int64_t columns) {
+  using Code = graph::ElementwiseCode;
+  Case made;
+  made.name = fmt::format("elementwise/fused_{}x{}", rows, columns);
+  made.op = &ops::fused_op();
+  made.inputs = {{DType::f32, Shape{rows, columns}},
+                 {DType::f32, Shape{columns}}};
+  made.attrs = graph::to_attrs(
+      {2,
+       {{Code::add, 0, 1}, {Code::sigmoid, 2}, {Code::multiply, 3, 0}},
+       {4}});
+  return made;
+}
+
 std::vector<Case> cases() {
-  return {
+  std::vector<Case> all = {
       // A batch of 32 through 1000 -> 128 -> 1, forward then backward.
       product("mlp1000", 32, 1000, 128, false, false),
       product("mlp1000", 32, 128, 1, false, false),
@@ -76,7 +105,17 @@ std::vector<Case> cases() {
       update("wide", "adamw", 4, 128000),
       update("wide", "adam", 4, 128000, DType::f64),
       update("wide", "adam", 4, 8000000),
+      fused(1, 10),
+      fused(32, 128),
+      fused(1000, 1000),
   };
+  for (int code = 0; code < graph::kElementwiseCodes; ++code) {
+    const auto one = static_cast<graph::ElementwiseCode>(code);
+    if (graph::arity_of(one) == 0) continue;
+    all.push_back(elementwise(one, 16384));
+    all.push_back(elementwise(one, 16384, DType::f64));
+  }
+  return all;
 }
 
 void run(benchmark::State& state, const Case& one, int thread_count,

@@ -15,7 +15,12 @@ inline constexpr ActivationFunction relu{"relu"};
 inline constexpr ActivationFunction leaky_relu{"leaky_relu"};
 inline constexpr ActivationFunction sigmoid{"sigmoid"};
 inline constexpr ActivationFunction tanh{"tanh"};
-inline constexpr ActivationFunction gelu{"gelu"};
+inline constexpr ActivationFunction gelu{"gelu"};            // exact
+inline constexpr ActivationFunction gelu_tanh{"gelu_tanh"};  // approximate
+inline constexpr ActivationFunction silu{"silu"};
+inline constexpr ActivationFunction swish{"swish"};  // silu's other name
+inline constexpr ActivationFunction elu{"elu"};      // alpha is 1
+inline constexpr ActivationFunction softplus{"softplus"};
 inline constexpr ActivationFunction softmax{"softmax"};
 
 struct Layer {

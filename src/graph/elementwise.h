@@ -10,8 +10,9 @@
 
 namespace plimsoll::graph {
 
-// `a`, `b`: operands, `s`: the instruction's scalar, which is a constant of
-// the graph (a slope, a scale), never a training value.
+// `a`, `b`, `c`: operands, `s`: the instruction's scalar, which is a constant
+// of the graph (a slope, a scale), never a training value. Attributes hold
+// codes as numbers: new ones go to the end.
 enum class ElementwiseCode : std::uint8_t {
   constant,         // s
   identity,         // a (also broadcasts)
@@ -46,12 +47,27 @@ enum class ElementwiseCode : std::uint8_t {
   tanh_grad,        // a * (1 - b * b)        a: dy, b: y
   gelu_grad,        // a * gelu'(b)           a: dy, b: x
   bce_logits,       // max(a,0) - a*b + log1p(exp(-|a|))   a: logit, b: label
+  gelu_tanh,        // a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 a^3)))
+  silu,             // a * sigmoid(a)
+  elu,              // a > 0 ? a : s * (exp(a) - 1)        s >= 0
+  softplus,         // log(1 + exp(a))
+  gelu_tanh_grad,   // a * gelu_tanh'(b)      a: dy, b: x
+  silu_grad,        // a * silu'(b)           a: dy, b: x
+  elu_grad,         // b > 0 ? a : a * (b + s)   a: dy, b: y
+  softplus_grad,    // a * (1 - exp(-b))      a: dy, b: y
+  power,            // a ^ b, as std::pow
+  power_scalar,     // a ^ s, as std::pow
+  less,             // a < b ? 1 : 0
+  less_equal,       // a <= b ? 1 : 0
+  greater_equal,    // a >= b ? 1 : 0
+  not_equal,        // a != b ? 1 : 0
+  where,            // a != 0 ? b : c
 };
 inline constexpr int kElementwiseCodes =
-    static_cast<int>(ElementwiseCode::bce_logits) + 1;
+    static_cast<int>(ElementwiseCode::where) + 1;
 
 std::string_view name_of(ElementwiseCode code);
-// Number of operands: 0, 1 or 2.
+// Number of operands: 0 to 3.
 int arity_of(ElementwiseCode code);
 
 // Operands are numbered: first the inputs of the fused node, then the results
@@ -61,6 +77,7 @@ struct ElementwiseInstruction {
   int a = -1;
   int b = -1;
   double scalar = 0;
+  int c = -1;
   friend bool operator==(const ElementwiseInstruction&,
                          const ElementwiseInstruction&) = default;
 };

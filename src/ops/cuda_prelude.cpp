@@ -48,6 +48,8 @@ DEVICE f32 tanh_of(f32 a) { return tanhf(a); }
 DEVICE f64 tanh_of(f64 a) { return tanh(a); }
 DEVICE f32 erfc_of(f32 a) { return erfcf(a); }
 DEVICE f64 erfc_of(f64 a) { return erfc(a); }
+DEVICE f32 power_of(f32 a, f32 b) { return powf(a, b); }
+DEVICE f64 power_of(f64 a, f64 b) { return pow(a, b); }
 DEVICE f32 abs_of(f32 a) { return fabsf(a); }
 DEVICE f64 abs_of(f64 a) { return fabs(a); }
 template <class T> DEVICE T infinity_of();
@@ -353,6 +355,50 @@ ELEMENTWISE e_bce_logits(T a, T b) {
   const T positive = a > (T)0 ? a : (T)0;
   return add(sub(positive, mul(a, b)), log1p_of(exp_of(-abs_of(a))));
 }
+template <class T> struct Logistic { T value, slope; };
+template <class T> DEVICE Logistic<T> logistic(T a) {
+  const T e = exp_of(-abs_of(a));
+  const T r = div((T)1, add((T)1, e));
+  return {a < (T)0 ? mul(e, r) : r, mul(mul(e, r), r)};
+}
+// The tanh form is a * sigmoid(u) with u = sqrt(8 / pi) (a + 0.044715 a^3).
+ELEMENTWISE gelu_argument(T a) {
+  const T cubic = mul(mul(a, a), (T)0.044715);
+  return mul(mul(a, add(cubic, (T)1)), (T)1.59576912160573071176);
+}
+ELEMENTWISE e_gelu_tanh(T a) {
+  return mul(a < (T)-40 ? (T)-40 : a, logistic(gelu_argument(a)).value);
+}
+ELEMENTWISE e_silu(T a) {
+  return mul(a < (T)-800 ? (T)-800 : a, logistic(a).value);
+}
+ELEMENTWISE e_elu(T a, T s) { return a > (T)0 ? a : mul(s, expm1_of(a)); }
+ELEMENTWISE e_softplus(T a) {
+  return add(a > (T)0 ? a : (T)0, log1p_of(exp_of(-abs_of(a))));
+}
+ELEMENTWISE e_gelu_tanh_grad(T a, T b) {
+  const T x = b < (T)-40 ? (T)-40 : b > (T)40 ? (T)40 : b;
+  const Logistic<T> s = logistic(gelu_argument(x));
+  const T inner = mul(add(mul(mul(x, x), (T)0.134145), (T)1),
+                      (T)1.59576912160573071176);
+  return mul(a, add(s.value, mul(x, mul(s.slope, inner))));
+}
+ELEMENTWISE e_silu_grad(T a, T b) {
+  const T x = b < (T)-800 ? (T)-800 : b > (T)800 ? (T)800 : b;
+  const Logistic<T> s = logistic(x);
+  return mul(a, add(s.value, mul(x, s.slope)));
+}
+ELEMENTWISE e_elu_grad(T a, T b, T s) {
+  return b > (T)0 ? a : mul(a, add(b, s));
+}
+ELEMENTWISE e_softplus_grad(T a, T b) { return -mul(a, expm1_of(-b)); }
+ELEMENTWISE e_power(T a, T b) { return power_of(a, b); }
+ELEMENTWISE e_power_scalar(T a, T s) { return power_of(a, s); }
+ELEMENTWISE e_less(T a, T b) { return a < b ? (T)1 : (T)0; }
+ELEMENTWISE e_less_equal(T a, T b) { return a <= b ? (T)1 : (T)0; }
+ELEMENTWISE e_greater_equal(T a, T b) { return a >= b ? (T)1 : (T)0; }
+ELEMENTWISE e_not_equal(T a, T b) { return a != b ? (T)1 : (T)0; }
+ELEMENTWISE e_where(T a, T b, T c) { return a != (T)0 ? b : c; }
 )";
 
 // Philox 4x32-10, see base/philox.h.

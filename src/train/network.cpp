@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <string_view>
 
 #include "ops/elementwise/elementwise.h"
 #include "ops/embedding/embedding.h"
@@ -16,6 +19,31 @@ namespace {
 
 using graph::Builder;
 using graph::ValueId;
+
+struct NamedFunction {
+  std::string_view name;
+  ValueId (*apply)(Builder& builder, ValueId value);
+};
+// By the names and with the defaults of Keras.
+constexpr NamedFunction kFunctions[] = {
+    {"relu", ops::relu},
+    {"sigmoid", ops::sigmoid},
+    {"tanh", ops::tanh},
+    {"gelu", ops::gelu},
+    {"gelu_tanh", ops::gelu_tanh},
+    {"silu", ops::silu},
+    {"swish", ops::silu},
+    {"elu", [](Builder& b, ValueId value) { return ops::elu(b, value, 1); }},
+    {"softplus", ops::softplus},
+    {"softmax", ops::softmax},
+};
+
+const NamedFunction* find_function(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                   [&](const NamedFunction& one) { return one.name == name; });
+  return found == std::end(kFunctions) ? nullptr : found;
+}
 
 class NetworkBuilder {
  public:
@@ -150,24 +178,17 @@ class NetworkBuilder {
   Status activate(const std::string& name) {
     forget_logits();
     if (name.empty() || name == "linear") return {};
-    if (name == "relu") {
-      value_ = ops::relu(builder_, value_);
-    } else if (name == "leaky_relu") {
+    if (name == "leaky_relu") {
       value_ = ops::leaky_relu(builder_, value_, layer_->negative_slope);
-    } else if (name == "sigmoid") {
-      value_ = ops::sigmoid(builder_, value_);
-    } else if (name == "tanh") {
-      value_ = ops::tanh(builder_, value_);
-    } else if (name == "gelu") {
-      value_ = ops::gelu(builder_, value_);
-    } else if (name == "softmax") {
-      value_ = ops::softmax(builder_, value_);
+    } else if (const NamedFunction* function = find_function(name)) {
+      value_ = function->apply(builder_, value_);
     } else {
+      std::string known = "linear, leaky_relu";
+      for (const NamedFunction& one : kFunctions) {
+        known.append(", ").append(one.name);
+      }
       return wrong(
-          fmt::format("unknown activation `{}`: known are linear, "
-                      "relu, leaky_relu, sigmoid, tanh, gelu, "
-                      "softmax",
-                      name));
+          fmt::format("unknown activation `{}`: known are {}", name, known));
     }
     network_.last_activation = name;
     if (name != "sigmoid" && name != "softmax") network_.logits = value_;

@@ -94,6 +94,18 @@ TEST(Fusion, AChainBecomesOneNode) {
   EXPECT_EQ(fused.nodes[0].name, "dense_1");
 }
 
+TEST(Fusion, AChoiceBetweenTwoJoinsWithAllThree) {
+  Builder g;
+  const ValueId x = g.input("x", kRows);
+  const ValueId row = g.input("row", {DType::f32, {70}});
+  const ValueId zero = constant(g, {DType::f32, {}}, 0);
+  const ValueId chosen = less(g, x, row);
+  g.output(where(g, chosen, silu(g, x), where(g, x, row, zero)));
+  const Graph fused = fuse_and_compare(std::move(g));
+  ASSERT_EQ(fused.nodes.size(), 1u);
+  EXPECT_EQ(fused.nodes[0].inputs.size(), 2u);
+}
+
 TEST(Fusion, ValuesReadElsewhereStayOutputs) {
   Builder g;
   const ValueId x = g.input("x", kRows);

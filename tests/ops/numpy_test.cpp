@@ -58,9 +58,9 @@ graph::Attrs expression_attrs(const json& item, std::size_t inputs) {
     for (int code = 0; code < graph::kElementwiseCodes; ++code) {
       const auto candidate = static_cast<graph::ElementwiseCode>(code);
       if (graph::name_of(candidate) != step[0].get<std::string>()) continue;
-      expression.instructions.push_back({candidate, step[1].get<int>(),
-                                         step[2].get<int>(),
-                                         step[3].get<double>()});
+      expression.instructions.push_back(
+          {candidate, step[1].get<int>(), step[2].get<int>(),
+           step[3].get<double>(), step.size() > 4 ? step[4].get<int>() : -1});
     }
   }
   expression.results = item["results"].get<std::vector<int>>();

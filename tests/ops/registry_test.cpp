@@ -17,7 +17,8 @@ namespace {
 // Ops whose gradient rule no record reaches, each with its reason.
 const std::set<std::string_view> kGradientExceptions = {
     // Flat where they are differentiable: nothing flows back.
-    "sign", "equal", "greater", "greater_scalar"};
+    "sign", "equal",      "greater",       "greater_scalar",
+    "less", "less_equal", "greater_equal", "not_equal"};
 
 std::set<std::string_view> recorded_ops(bool with_gradient) {
   std::set<std::string_view> names;

@@ -208,8 +208,8 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
       // Unknown names.
       {"\"relu\"", "\"rleu\"",
        "job.toml:5: model.layers[1].activation: unknown activation `rleu`; "
-       "known: `linear`, `relu`, `leaky_relu`, `sigmoid`, `tanh`, `gelu` and "
-       "`softmax`"},
+       "known: `linear`, `relu`, `leaky_relu`, `sigmoid`, `tanh`, `gelu`, "
+       "`gelu_tanh`, `silu`, `swish`, `elu`, `softplus` and `softmax`"},
       {"\"sigmoid\"", "\"sigmoyd\"",
        "job.toml:8: model.layers[4].activation: unknown activation "
        "`sigmoyd`; did you mean `sigmoid`?"},

@@ -38,7 +38,7 @@ class Maker {
   }
 
   RandomNetwork make() {
-    const int target = large_ ? 25 + static_cast<int>(pick(21))
+    const int target = large_ ? 30 + static_cast<int>(pick(21))
                               : 10 + static_cast<int>(pick(71));
     random_step_ = b_.state("random_step", Role::counter, {DType::i64, {}});
     values_.push_back(b_.input("features", tensor(width())));
@@ -106,7 +106,7 @@ class Maker {
   }
 
   ValueId unary(ValueId x) {
-    switch (pick(16)) {
+    switch (pick(21)) {
       case 0:
         return ops::relu(b_, x);
       case 1:
@@ -132,11 +132,22 @@ class Maker {
       case 11:
         return ops::negate(b_, x);
       case 12:
-        return ops::minimum_scalar(b_, ops::maximum_scalar(b_, x, -2), 2);
+        return ops::clip(b_, x, -2, 2);
       case 13:
         return ops::cast(b_, ops::cast(b_, x, DType::bf16), dtype_);
       case 14:
         return ops::cast(b_, ops::cast(b_, x, DType::f16), dtype_);
+      case 15:
+        return ops::gelu_tanh(b_, x);
+      case 16:
+        return ops::silu(b_, x);
+      case 17:
+        return ops::elu(b_, x, 0.5);
+      case 18:
+        return ops::softplus(b_, x);
+      case 19:
+        return ops::power_scalar(b_, ops::add_scalar(b_, ops::square(b_, x), 1),
+                                 -0.5);
       default:
         return ops::dropout(b_, x, random_step_, 0.25, 7, forward_ops());
     }
@@ -144,7 +155,7 @@ class Maker {
 
   ValueId binary(ValueId x) {
     const ValueId y = like(x);
-    switch (pick(7)) {
+    switch (pick(9)) {
       case 0:
         return ops::add(b_, x, y);
       case 1:
@@ -157,6 +168,11 @@ class Maker {
         return ops::maximum(b_, x, y);
       case 5:
         return ops::minimum(b_, x, y);
+      case 6:
+        return ops::where(b_, ops::less(b_, x, y), x, ops::tanh(b_, y));
+      case 7:
+        return ops::power(b_, ops::add_scalar(b_, ops::square(b_, x), 1),
+                          ops::tanh(b_, y));
       default:
         return ops::multiply(b_, x, parameter({columns(x)}));
     }

@@ -232,6 +232,7 @@ class GroupWriter {
                                 node.attrs.get<double>("scalar")};
     if (!node.inputs.empty()) step.a = operand(node.inputs[0]);
     if (node.inputs.size() > 1) step.b = operand(node.inputs[1]);
+    if (node.inputs.size() > 2) step.c = operand(node.inputs[2]);
     append(node.outputs[0], step);
   }
 

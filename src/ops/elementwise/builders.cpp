@@ -24,6 +24,11 @@ ValueId binary(Builder& builder, ElementwiseCode code, ValueId a, ValueId b) {
   return builder.emit(elementwise_op(code), {a, b});
 }
 
+ValueId binary(Builder& builder, ElementwiseCode code, ValueId a, ValueId b,
+               double scalar) {
+  return builder.emit(elementwise_op(code), {a, b}, {{"scalar", scalar}});
+}
+
 }  // namespace
 
 ValueId constant(Builder& builder, graph::TensorType type, double value) {
@@ -90,6 +95,16 @@ ValueId maximum_scalar(Builder& builder, ValueId a, double scalar) {
 ValueId minimum_scalar(Builder& builder, ValueId a, double scalar) {
   return unary(builder, ElementwiseCode::minimum_scalar, a, scalar);
 }
+ValueId clip(Builder& builder, ValueId a, double low, double high) {
+  return minimum_scalar(builder, maximum_scalar(builder, a, low), high);
+}
+ValueId power(Builder& builder, ValueId a, ValueId b) {
+  return binary(builder, ElementwiseCode::power, a, b);
+}
+ValueId power_scalar(Builder& builder, ValueId a, double exponent) {
+  if (exponent == 2) return square(builder, a);
+  return unary(builder, ElementwiseCode::power_scalar, a, exponent);
+}
 ValueId square(Builder& builder, ValueId a) {
   return unary(builder, ElementwiseCode::square, a);
 }
@@ -114,6 +129,22 @@ ValueId equal(Builder& builder, ValueId a, ValueId b) {
 ValueId greater(Builder& builder, ValueId a, ValueId b) {
   return binary(builder, ElementwiseCode::greater, a, b);
 }
+ValueId less(Builder& builder, ValueId a, ValueId b) {
+  return binary(builder, ElementwiseCode::less, a, b);
+}
+ValueId less_equal(Builder& builder, ValueId a, ValueId b) {
+  return binary(builder, ElementwiseCode::less_equal, a, b);
+}
+ValueId greater_equal(Builder& builder, ValueId a, ValueId b) {
+  return binary(builder, ElementwiseCode::greater_equal, a, b);
+}
+ValueId not_equal(Builder& builder, ValueId a, ValueId b) {
+  return binary(builder, ElementwiseCode::not_equal, a, b);
+}
+ValueId where(Builder& builder, ValueId condition, ValueId a, ValueId b) {
+  return builder.emit(elementwise_op(ElementwiseCode::where),
+                      {condition, a, b});
+}
 ValueId greater_scalar(Builder& builder, ValueId a, double scalar) {
   return unary(builder, ElementwiseCode::greater_scalar, a, scalar);
 }
@@ -132,6 +163,18 @@ ValueId tanh(Builder& builder, ValueId a) {
 ValueId gelu(Builder& builder, ValueId a) {
   return unary(builder, ElementwiseCode::gelu, a);
 }
+ValueId gelu_tanh(Builder& builder, ValueId a) {
+  return unary(builder, ElementwiseCode::gelu_tanh, a);
+}
+ValueId silu(Builder& builder, ValueId a) {
+  return unary(builder, ElementwiseCode::silu, a);
+}
+ValueId elu(Builder& builder, ValueId a, double alpha) {
+  return unary(builder, ElementwiseCode::elu, a, alpha);
+}
+ValueId softplus(Builder& builder, ValueId a) {
+  return unary(builder, ElementwiseCode::softplus, a);
+}
 ValueId bce_logits(Builder& builder, ValueId logit, ValueId label) {
   return binary(builder, ElementwiseCode::bce_logits, logit, label);
 }
@@ -140,8 +183,7 @@ ValueId relu_grad(Builder& builder, ValueId dy, ValueId y) {
   return binary(builder, ElementwiseCode::relu_grad, dy, y);
 }
 ValueId leaky_relu_grad(Builder& builder, ValueId dy, ValueId x, double slope) {
-  return builder.emit(elementwise_op(ElementwiseCode::leaky_relu_grad), {dy, x},
-                      {{"scalar", slope}});
+  return binary(builder, ElementwiseCode::leaky_relu_grad, dy, x, slope);
 }
 ValueId sigmoid_grad(Builder& builder, ValueId dy, ValueId y) {
   return binary(builder, ElementwiseCode::sigmoid_grad, dy, y);
@@ -151,6 +193,18 @@ ValueId tanh_grad(Builder& builder, ValueId dy, ValueId y) {
 }
 ValueId gelu_grad(Builder& builder, ValueId dy, ValueId x) {
   return binary(builder, ElementwiseCode::gelu_grad, dy, x);
+}
+ValueId gelu_tanh_grad(Builder& builder, ValueId dy, ValueId x) {
+  return binary(builder, ElementwiseCode::gelu_tanh_grad, dy, x);
+}
+ValueId silu_grad(Builder& builder, ValueId dy, ValueId x) {
+  return binary(builder, ElementwiseCode::silu_grad, dy, x);
+}
+ValueId elu_grad(Builder& builder, ValueId dy, ValueId y, double alpha) {
+  return binary(builder, ElementwiseCode::elu_grad, dy, y, alpha);
+}
+ValueId softplus_grad(Builder& builder, ValueId dy, ValueId y) {
+  return binary(builder, ElementwiseCode::softplus_grad, dy, y);
 }
 
 }  // namespace plimsoll::ops

@@ -31,10 +31,19 @@ double flops_of(ElementwiseCode code) {
     case ElementwiseCode::log:
     case ElementwiseCode::sigmoid:
     case ElementwiseCode::tanh:
+    case ElementwiseCode::silu:
+    case ElementwiseCode::silu_grad:
+    case ElementwiseCode::elu:
+    case ElementwiseCode::softplus_grad:
+    case ElementwiseCode::gelu_tanh:
+    case ElementwiseCode::gelu_tanh_grad:
       return 20;
     case ElementwiseCode::gelu:
     case ElementwiseCode::gelu_grad:
     case ElementwiseCode::bce_logits:
+    case ElementwiseCode::softplus:
+    case ElementwiseCode::power:
+    case ElementwiseCode::power_scalar:
       return 40;
     default:
       return 1;
@@ -102,6 +111,13 @@ Result<TypeList> infer(std::span<const TensorType> inputs, const Attrs& attrs) {
     return mismatch(graph::name_of(op), inputs,
                     fmt::format("takes {} operands", graph::arity_of(op)));
   }
+  // The gradient tells the sides apart by the sign of y.
+  if ((op == ElementwiseCode::elu || op == ElementwiseCode::elu_grad) &&
+      !(attrs.get<double>("scalar") >= 0)) {
+    return mismatch(graph::name_of(op), inputs,
+                    fmt::format("alpha is {}, but must be at least 0",
+                                attrs.get<double>("scalar")));
+  }
   PLIMSOLL_ASSIGN(TensorType type,
                   common_type(graph::name_of(op), inputs, attrs));
   return TypeList{std::move(type)};
@@ -145,6 +161,7 @@ bool well_formed(const ElementwiseExpression& expression) {
     const int arity = graph::arity_of(step.code);
     if (arity > 0 && (step.a < 0 || step.a >= known)) return false;
     if (arity > 1 && (step.b < 0 || step.b >= known)) return false;
+    if (arity > 2 && (step.c < 0 || step.c >= known)) return false;
     ++known;
   }
   for (const int result : expression.results) {
@@ -213,7 +230,7 @@ ElementwiseExpression expression_of(const OpDef& op, const Attrs& attrs) {
   const int arity = graph::arity_of(*op.elementwise);
   return {arity,
           {{*op.elementwise, arity > 0 ? 0 : -1, arity > 1 ? 1 : -1,
-            attrs.get<double>("scalar")}},
+            attrs.get<double>("scalar"), arity > 2 ? 2 : -1}},
           {arity}};
 }
 

@@ -41,8 +41,10 @@ graph::ValueId multiply(graph::Builder& builder, graph::ValueId a,
                         graph::ValueId b);
 graph::ValueId divide(graph::Builder& builder, graph::ValueId a,
                       graph::ValueId b);
+// The gradient goes to the larger one, of equals half to each.
 graph::ValueId maximum(graph::Builder& builder, graph::ValueId a,
                        graph::ValueId b);
+// The gradient goes to the smaller one, of equals half to each.
 graph::ValueId minimum(graph::Builder& builder, graph::ValueId a,
                        graph::ValueId b);
 graph::ValueId add_scalar(graph::Builder& builder, graph::ValueId a,
@@ -53,16 +55,41 @@ graph::ValueId maximum_scalar(graph::Builder& builder, graph::ValueId a,
                               double scalar);
 graph::ValueId minimum_scalar(graph::Builder& builder, graph::ValueId a,
                               double scalar);
+// min(max(a, low), high). The gradient is 1 between the bounds, 0 on them and
+// beyond.
+graph::ValueId clip(graph::Builder& builder, graph::ValueId a, double low,
+                    double high);
+// std::pow's rules: a negative base with an exponent that is not whole is NaN.
+// The gradient of `b` is 0 where `a` is not above 0: no real one is there.
+graph::ValueId power(graph::Builder& builder, graph::ValueId a,
+                     graph::ValueId b);
+// A square where the exponent is 2.
+graph::ValueId power_scalar(graph::Builder& builder, graph::ValueId a,
+                            double exponent);
 graph::ValueId square(graph::Builder& builder, graph::ValueId a);
 graph::ValueId sqrt(graph::Builder& builder, graph::ValueId a);
 graph::ValueId exp(graph::Builder& builder, graph::ValueId a);
 graph::ValueId log(graph::Builder& builder, graph::ValueId a);
 graph::ValueId abs(graph::Builder& builder, graph::ValueId a);
 graph::ValueId sign(graph::Builder& builder, graph::ValueId a);
+// Comparisons are 1 or 0 in the operands' dtype; no gradient flows. Nothing
+// equals NaN, and it is neither less nor greater.
 graph::ValueId equal(graph::Builder& builder, graph::ValueId a,
                      graph::ValueId b);
 graph::ValueId greater(graph::Builder& builder, graph::ValueId a,
                        graph::ValueId b);
+graph::ValueId less(graph::Builder& builder, graph::ValueId a,
+                    graph::ValueId b);
+graph::ValueId less_equal(graph::Builder& builder, graph::ValueId a,
+                          graph::ValueId b);
+graph::ValueId greater_equal(graph::Builder& builder, graph::ValueId a,
+                             graph::ValueId b);
+graph::ValueId not_equal(graph::Builder& builder, graph::ValueId a,
+                         graph::ValueId b);
+// condition != 0 ? a : b; the condition has the dtype of `a` and `b`. Neither
+// values nor gradients of the side that is not chosen come through.
+graph::ValueId where(graph::Builder& builder, graph::ValueId condition,
+                     graph::ValueId a, graph::ValueId b);
 graph::ValueId greater_scalar(graph::Builder& builder, graph::ValueId a,
                               double scalar);
 graph::ValueId relu(graph::Builder& builder, graph::ValueId a);
@@ -71,6 +98,11 @@ graph::ValueId leaky_relu(graph::Builder& builder, graph::ValueId a,
 graph::ValueId sigmoid(graph::Builder& builder, graph::ValueId a);
 graph::ValueId tanh(graph::Builder& builder, graph::ValueId a);
 graph::ValueId gelu(graph::Builder& builder, graph::ValueId a);
+graph::ValueId gelu_tanh(graph::Builder& builder, graph::ValueId a);
+graph::ValueId silu(graph::Builder& builder, graph::ValueId a);
+// `alpha` is at least 0.
+graph::ValueId elu(graph::Builder& builder, graph::ValueId a, double alpha);
+graph::ValueId softplus(graph::Builder& builder, graph::ValueId a);
 graph::ValueId bce_logits(graph::Builder& builder, graph::ValueId logit,
                           graph::ValueId label);
 
@@ -85,5 +117,13 @@ graph::ValueId tanh_grad(graph::Builder& builder, graph::ValueId dy,
                          graph::ValueId y);
 graph::ValueId gelu_grad(graph::Builder& builder, graph::ValueId dy,
                          graph::ValueId x);
+graph::ValueId gelu_tanh_grad(graph::Builder& builder, graph::ValueId dy,
+                              graph::ValueId x);
+graph::ValueId silu_grad(graph::Builder& builder, graph::ValueId dy,
+                         graph::ValueId x);
+graph::ValueId elu_grad(graph::Builder& builder, graph::ValueId dy,
+                        graph::ValueId y, double alpha);
+graph::ValueId softplus_grad(graph::Builder& builder, graph::ValueId dy,
+                             graph::ValueId y);
 
 }  // namespace plimsoll::ops

@@ -44,6 +44,7 @@ std::int64_t chunks_of(double seconds, int threads, std::int64_t blocks) {
 struct Setup {
   Domain domain;
   CompiledExpression code;
+  std::vector<std::size_t> expanded;  // inputs that every block fills a slot of
   std::int64_t chunks = 1;
   std::int64_t slot_bytes = 0;
 
@@ -62,9 +63,10 @@ std::optional<Setup> set_up(const KernelQuery& query, int threads) {
   Setup setup;
   setup.domain = *std::move(domain);
   std::vector<bool> in_slot;
-  for (const InputAccess& input : setup.domain.inputs) {
-    in_slot.push_back(input.access != Access::dense &&
-                      input.access != Access::periodic);
+  for (std::size_t i = 0; i < setup.domain.inputs.size(); ++i) {
+    const Access access = setup.domain.inputs[i].access;
+    in_slot.push_back(access != Access::dense && access != Access::periodic);
+    if (access == Access::expanded) setup.expanded.push_back(i);
   }
   setup.code = compile(expression_of(*query.op, *query.attrs), in_slot);
   if (setup.domain.elements > 0) {
@@ -134,12 +136,17 @@ class ElementwiseKernel final : public Kernel {
     block.slots = static_cast<char*>(args.scratch) +
                   chunk * setup_.slots() * setup_.slot_bytes;
     fill_once(args, program, block);
+    std::int64_t row = first / domain.blocks_per_row * domain.row;
+    std::int64_t column = first % domain.blocks_per_row * domain.block;
     for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t column = i % domain.blocks_per_row * domain.block;
-      block.start = i / domain.blocks_per_row * domain.row + column;
+      block.start = row + column;
       block.count = std::min(domain.block, domain.row - column);
-      if (block.count <= 0) continue;
-      run_block(args, program, block);
+      if (block.count > 0) run_block(args, program, block);
+      column += domain.block;
+      if (column >= domain.blocks_per_row * domain.block) {
+        column = 0;
+        row += domain.row;
+      }
     }
   }
 
@@ -148,7 +155,7 @@ class ElementwiseKernel final : public Kernel {
     const std::int64_t count =
         std::min(setup_.domain.block, setup_.domain.elements);
     for (const Step& step : program.once) {
-      call(step, nullptr, nullptr, slot(block, step.out.index), count);
+      call(step, nullptr, nullptr, nullptr, slot(block, step.out.index), count);
     }
     for (std::size_t i = 0; i < setup_.domain.inputs.size(); ++i) {
       const InputAccess& input = setup_.domain.inputs[i];
@@ -170,21 +177,25 @@ class ElementwiseKernel final : public Kernel {
 
   void run_block(const LaunchArgs& args, const Program& program,
                  const Block& block) const {
-    for (std::size_t i = 0; i < setup_.domain.inputs.size(); ++i) {
+    for (const std::size_t i : setup_.expanded) {
       const InputAccess& input = setup_.domain.inputs[i];
-      if (input.access != Access::expanded) continue;
       expand_(setup_.domain, input, args.inputs[i],
               slot(block, program.input_slots[i]), block.start, block.count);
     }
     for (const Step& step : program.steps) {
-      call(step, read(args, step.a, block), read(args, step.b, block),
-           write(args, step.out, block), block.count);
+      const void* b = nullptr;
+      const void* c = nullptr;
+      if (step.b.kind != Place::Kind::none) {
+        b = read(args, step.b, block);
+        if (step.c.kind != Place::Kind::none) c = read(args, step.c, block);
+      }
+      call(step, read(args, step.a, block), b, c, write(args, step.out, block),
+           block.count);
     }
   }
 
   const void* read(const LaunchArgs& args, const Place& place,
                    const Block& block) const {
-    if (place.kind == Place::Kind::none) return nullptr;
     if (place.kind != Place::Kind::input) return write(args, place, block);
     const InputAccess& input =
         setup_.domain.inputs[static_cast<std::size_t>(place.index)];
@@ -202,9 +213,10 @@ class ElementwiseKernel final : public Kernel {
            block.start * element_bytes_;
   }
 
-  void call(const Step& step, const void* a, const void* b, void* out,
-            std::int64_t count) const {
-    loops_[static_cast<std::size_t>(step.code)](a, b, out, step.scalar, count);
+  void call(const Step& step, const void* a, const void* b, const void* c,
+            void* out, std::int64_t count) const {
+    loops_[static_cast<std::size_t>(step.code)](a, b, c, out, step.scalar,
+                                                count);
   }
 
   const Setup setup_;

@@ -29,6 +29,9 @@ bool takes_scalar(ElementwiseCode code) {
     case ElementwiseCode::greater_scalar:
     case ElementwiseCode::leaky_relu:
     case ElementwiseCode::leaky_relu_grad:
+    case ElementwiseCode::elu:
+    case ElementwiseCode::elu_grad:
+    case ElementwiseCode::power_scalar:
       return true;
     default:
       return false;
@@ -91,6 +94,7 @@ std::string expression_text(const Domain& domain,
     const int arity = graph::arity_of(step.code);
     if (arity > 0) add(fmt::format("a{}", step.a));
     if (arity > 1) add(fmt::format("a{}", step.b));
+    if (arity > 2) add(fmt::format("a{}", step.c));
     if (takes_scalar(step.code)) add(cuda_number(compute, step.scalar));
     text += fmt::format("    const C a{} = e_{}({});\n", next++,
                         graph::name_of(step.code), arguments);

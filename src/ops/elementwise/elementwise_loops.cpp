@@ -21,7 +21,7 @@ using Code = graph::ElementwiseCode;
 // NaN wins in maximum and minimum, passes through relu, and is equal to
 // nothing.
 template <Code code, class T>
-inline T apply(T a, T b, T s) {
+inline T apply(T a, T b, T c, T s) {
   constexpr T kZero = 0;
   constexpr T kOne = 1;
   if constexpr (code == Code::constant) return s;
@@ -69,6 +69,29 @@ inline T apply(T a, T b, T s) {
     const T positive = a > kZero ? a : kZero;
     return positive - a * b + log1p_of(exp_of(-abs_of(a)));
   }
+  if constexpr (code == Code::gelu_tanh) return gelu_tanh_of(a);
+  if constexpr (code == Code::silu) return silu_of(a);
+  if constexpr (code == Code::elu) {
+    const T below = s * expm1_of(a);
+    return a > kZero ? a : below;
+  }
+  if constexpr (code == Code::softplus) {
+    const T positive = a > kZero ? a : kZero;
+    return positive + log1p_of(exp_of(-abs_of(a)));
+  }
+  if constexpr (code == Code::gelu_tanh_grad) return a * gelu_tanh_slope(b);
+  if constexpr (code == Code::silu_grad) return a * silu_slope(b);
+  if constexpr (code == Code::elu_grad) {
+    const T below = a * (b + s);
+    return b > kZero ? a : below;
+  }
+  if constexpr (code == Code::softplus_grad) return -(a * expm1_of(-b));
+  if constexpr (code == Code::power) return power_of(a, exponent_of(b));
+  if constexpr (code == Code::less) return a < b ? kOne : kZero;
+  if constexpr (code == Code::less_equal) return a <= b ? kOne : kZero;
+  if constexpr (code == Code::greater_equal) return a >= b ? kOne : kZero;
+  if constexpr (code == Code::not_equal) return a != b ? kOne : kZero;
+  if constexpr (code == Code::where) return a != kZero ? b : c;
 }
 
 constexpr bool reads_b(Code code) {
@@ -87,6 +110,15 @@ constexpr bool reads_b(Code code) {
     case Code::tanh_grad:
     case Code::gelu_grad:
     case Code::bce_logits:
+    case Code::gelu_tanh_grad:
+    case Code::silu_grad:
+    case Code::elu_grad:
+    case Code::softplus_grad:
+    case Code::power:
+    case Code::less:
+    case Code::less_equal:
+    case Code::greater_equal:
+    case Code::not_equal:
       return true;
     default:
       return false;
@@ -94,20 +126,32 @@ constexpr bool reads_b(Code code) {
 }
 
 template <Code code, class T>
-void loop(const void* a, const void* b, void* out, double scalar,
+void loop(const void* a, const void* b, const void* c, void* out, double scalar,
           std::int64_t count) {
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
+  const T* third = static_cast<const T*>(c);
   T* z = static_cast<T*>(out);
   const T s = static_cast<T>(scalar);
   if constexpr (code == Code::constant) {
     for (std::int64_t i = 0; i < count; ++i) z[i] = s;
+  } else if constexpr (code == Code::where) {
+    PLIMSOLL_INDEPENDENT
+    for (std::int64_t i = 0; i < count; ++i) {
+      z[i] = apply<code>(x[i], y[i], third[i], s);
+    }
+  } else if constexpr (code == Code::power_scalar) {
+    const auto exponent = exponent_of(s);
+    PLIMSOLL_INDEPENDENT
+    for (std::int64_t i = 0; i < count; ++i) z[i] = power_of(x[i], exponent);
   } else if constexpr (reads_b(code)) {
     PLIMSOLL_INDEPENDENT
-    for (std::int64_t i = 0; i < count; ++i) z[i] = apply<code>(x[i], y[i], s);
+    for (std::int64_t i = 0; i < count; ++i) {
+      z[i] = apply<code>(x[i], y[i], s, s);
+    }
   } else {
     PLIMSOLL_INDEPENDENT
-    for (std::int64_t i = 0; i < count; ++i) z[i] = apply<code>(x[i], s, s);
+    for (std::int64_t i = 0; i < count; ++i) z[i] = apply<code>(x[i], s, s, s);
   }
 }
 

@@ -9,10 +9,10 @@
 
 namespace plimsoll::ops {
 
-// out[i] = code(a[i], b[i]; scalar) for i in [0, count). `out` may be `a` or
-// `b` themselves, never overlap them otherwise.
-using ElementwiseLoop = void (*)(const void* a, const void* b, void* out,
-                                 double scalar, std::int64_t count);
+// out[i] = code(a[i], b[i], c[i]; scalar) for i in [0, count). `out` may be
+// one of the operands itself, never overlap them otherwise.
+using ElementwiseLoop = void (*)(const void* a, const void* b, const void* c,
+                                 void* out, double scalar, std::int64_t count);
 
 struct ElementwiseLoops {
   ElementwiseLoop f32[graph::kElementwiseCodes];

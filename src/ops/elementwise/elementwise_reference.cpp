@@ -23,7 +23,18 @@ double normal_density(double x) {
          std::numbers::sqrt2;
 }
 
-double compute(ElementwiseCode code, double a, double b, double s) {
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// The tanh form's argument and its derivative.
+constexpr double kGeluFactor = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+double gelu_argument(double x) {
+  return kGeluFactor * (x + 0.044715 * x * x * x);
+}
+double gelu_argument_slope(double x) {
+  return kGeluFactor * (1 + 3 * 0.044715 * x * x);
+}
+
+double compute(ElementwiseCode code, double a, double b, double c, double s) {
   switch (code) {
     case ElementwiseCode::constant:
       return s;
@@ -74,7 +85,7 @@ double compute(ElementwiseCode code, double a, double b, double s) {
     case ElementwiseCode::leaky_relu:
       return a > 0 ? a : s * a;
     case ElementwiseCode::sigmoid:
-      return 1 / (1 + std::exp(-a));
+      return sigmoid(a);
     case ElementwiseCode::tanh:
       return std::tanh(a);
     case ElementwiseCode::gelu:
@@ -91,6 +102,39 @@ double compute(ElementwiseCode code, double a, double b, double s) {
       return a * (normal_cdf(b) + b * normal_density(b));
     case ElementwiseCode::bce_logits:
       return std::fmax(a, 0) - a * b + std::log1p(std::exp(-std::fabs(a)));
+    case ElementwiseCode::gelu_tanh:
+      return 0.5 * a * (1 + std::tanh(gelu_argument(a)));
+    case ElementwiseCode::silu:
+      return a * sigmoid(a);
+    case ElementwiseCode::elu:
+      return a > 0 ? a : s * std::expm1(a);
+    case ElementwiseCode::softplus:
+      return std::fmax(a, 0) + std::log1p(std::exp(-std::fabs(a)));
+    case ElementwiseCode::gelu_tanh_grad: {
+      const double t = std::tanh(gelu_argument(b));
+      return a *
+             (0.5 * (1 + t) + 0.5 * b * (1 - t * t) * gelu_argument_slope(b));
+    }
+    case ElementwiseCode::silu_grad:
+      return a * sigmoid(b) * (1 + b * (1 - sigmoid(b)));
+    case ElementwiseCode::elu_grad:
+      return b > 0 ? a : a * (b + s);
+    case ElementwiseCode::softplus_grad:
+      return a * -std::expm1(-b);
+    case ElementwiseCode::power:
+      return std::pow(a, b);
+    case ElementwiseCode::power_scalar:
+      return std::pow(a, s);
+    case ElementwiseCode::less:
+      return a < b ? 1 : 0;
+    case ElementwiseCode::less_equal:
+      return a <= b ? 1 : 0;
+    case ElementwiseCode::greater_equal:
+      return a >= b ? 1 : 0;
+    case ElementwiseCode::not_equal:
+      return a != b ? 1 : 0;
+    case ElementwiseCode::where:
+      return a != 0 ? b : c;
   }
   return std::nan("");
 }
@@ -138,8 +182,8 @@ void run(const ElementwiseExpression& expression,
       const auto value = [&](int operand) {
         return operand < 0 ? 0 : operands[static_cast<std::size_t>(operand)];
       };
-      operands.push_back(
-          compute(step.code, value(step.a), value(step.b), step.scalar));
+      operands.push_back(compute(step.code, value(step.a), value(step.b),
+                                 value(step.c), step.scalar));
     }
     for (std::size_t j = 0; j < outputs.size(); ++j) {
       outputs[j].values[i] =

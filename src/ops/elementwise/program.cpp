@@ -22,8 +22,7 @@ ElementwiseExpression with_own_results(ElementwiseExpression expression) {
     const bool again =
         std::find(seen.begin(), seen.end(), result) != seen.end();
     if (result < expression.inputs || again || constant) {
-      expression.instructions.push_back(
-          {ElementwiseCode::identity, result, -1, 0});
+      expression.instructions.push_back({ElementwiseCode::identity, result});
       result = expression.inputs +
                static_cast<int>(expression.instructions.size()) - 1;
     }
@@ -70,10 +69,7 @@ class Compiler {
       }
       const Place slot{Place::Kind::slot, program.slots++};
       places_[operand_made_by(i)] = slot;
-      program.once.push_back({ElementwiseCode::constant,
-                              {},
-                              {},
-                              slot,
+      program.once.push_back({ElementwiseCode::constant, slot,
                               expression_.instructions[i].scalar});
     }
     std::vector<Step> at_end;
@@ -100,10 +96,9 @@ class Compiler {
 
  private:
   static std::vector<int> operands_of(const ElementwiseInstruction& step) {
-    const int arity = graph::arity_of(step.code);
-    if (arity == 0) return {};
-    return arity == 1 ? std::vector<int>{step.a}
-                      : std::vector<int>{step.a, step.b};
+    std::vector<int> operands{step.a, step.b, step.c};
+    operands.resize(static_cast<std::size_t>(graph::arity_of(step.code)));
+    return operands;
   }
   bool is_direct(int operand) const {
     return operand < expression_.inputs &&
@@ -117,11 +112,11 @@ class Compiler {
                 std::vector<Step>& at_end) {
     const ElementwiseInstruction& from = expression_.instructions[i];
     if (from.code == ElementwiseCode::constant) return;
-    Step step{from.code, {}, {}, {}, from.scalar};
+    Step step{from.code, {}, from.scalar};
     const auto operands = operands_of(from);
-    step.a = places_[static_cast<std::size_t>(operands[0])];
-    if (operands.size() > 1) {
-      step.b = places_[static_cast<std::size_t>(operands[1])];
+    Place* const reads[] = {&step.a, &step.b, &step.c};
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      *reads[k] = places_[static_cast<std::size_t>(operands[k])];
     }
     // Operands read for the last time give their slots to the result.
     for (const int operand : operands) release(operand, static_cast<int>(i));
@@ -134,10 +129,9 @@ class Compiler {
       step.out = {Place::Kind::slot, take(program)};
       if (output >= 0) {
         at_end.push_back({ElementwiseCode::identity,
-                          step.out,
-                          {},
                           {Place::Kind::output, output},
-                          0});
+                          0,
+                          step.out});
       } else if (last_use_[made] < 0) {
         free_.push_back(step.out.index);  // nobody reads it
       }

@@ -18,8 +18,9 @@ struct Place {
 
 struct Step {
   graph::ElementwiseCode code = graph::ElementwiseCode::identity;
-  Place a, b, out;
+  Place out = {};
   double scalar = 0;
+  Place a = {}, b = {}, c = {};
 };
 
 struct Program {

@@ -14,7 +14,8 @@ using std::string_view;
 constexpr string_view kLayers[] = {"dense", "activation", "dropout", "flatten",
                                    "embedding"};
 constexpr string_view kActivations[] = {
-    "linear", "relu", "leaky_relu", "sigmoid", "tanh", "gelu", "softmax"};
+    "linear",    "relu", "leaky_relu", "sigmoid", "tanh",     "gelu",
+    "gelu_tanh", "silu", "swish",      "elu",     "softplus", "softmax"};
 constexpr string_view kInitializers[] = {
     "glorot_uniform", "glorot_normal", "he_uniform",     "he_normal",
     "lecun_uniform",  "lecun_normal",  "random_uniform", "random_normal",

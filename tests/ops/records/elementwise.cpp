@@ -22,10 +22,27 @@ OpRecord record_of(ElementwiseCode code, const std::string& name,
   return record;
 }
 
-bool has_gradient(ElementwiseCode code) {
-  return code != ElementwiseCode::sign && code != ElementwiseCode::equal &&
-         code != ElementwiseCode::greater &&
-         code != ElementwiseCode::greater_scalar;
+// Inputs that gradients reach: what is flat has none.
+std::vector<int> gradients_of(ElementwiseCode code) {
+  switch (code) {
+    case ElementwiseCode::sign:
+    case ElementwiseCode::equal:
+    case ElementwiseCode::greater:
+    case ElementwiseCode::greater_scalar:
+    case ElementwiseCode::less:
+    case ElementwiseCode::less_equal:
+    case ElementwiseCode::greater_equal:
+    case ElementwiseCode::not_equal:
+      return {};
+    case ElementwiseCode::relu_grad:
+    case ElementwiseCode::leaky_relu_grad:
+      return {0};
+    case ElementwiseCode::where:
+      return {1, 2};
+    default:
+      return graph::arity_of(code) == 1 ? std::vector<int>{0}
+                                        : std::vector<int>{0, 1};
+  }
 }
 
 // Where the function is defined and its derivatives stay moderate.
@@ -35,11 +52,22 @@ std::vector<Range> ranges_of(ElementwiseCode code) {
       return {{-2, 2}, {0.5, 3}};
     case ElementwiseCode::sqrt:
     case ElementwiseCode::log:
+    case ElementwiseCode::power_scalar:
       return {{0.1, 5}};
     case ElementwiseCode::sign:
     case ElementwiseCode::equal:
     case ElementwiseCode::greater:
+    case ElementwiseCode::less:
+    case ElementwiseCode::less_equal:
+    case ElementwiseCode::greater_equal:
+    case ElementwiseCode::not_equal:
       return {{-2, 2, true}, {-2, 2, true}};
+    case ElementwiseCode::where:
+      return {{-1, 1, true}, {-4, 4}, {-4, 4}};
+    case ElementwiseCode::power:
+      return {{0.1, 3}, {-3, 3}};
+    case ElementwiseCode::softplus_grad:
+      return {{-4, 4}, {0.01, 8}};
     case ElementwiseCode::bce_logits:
       return {{-6, 6}, {0, 1}};
     default:
@@ -58,17 +86,9 @@ void add_every_code(std::vector<OpRecord>& records) {
           code, std::to_string(size),
           std::vector<Shape>(static_cast<std::size_t>(arity), Shape{size}),
           ranges_of(code)));
-      OpRecord& record = records.back();
-      if (size != 7 || !has_gradient(code)) continue;
-      for (int input = 0; input < arity; ++input) {
-        // The masks of relu's gradients are flat.
-        if (input == 1 && (code == ElementwiseCode::relu_grad ||
-                           code == ElementwiseCode::leaky_relu_grad)) {
-          continue;
-        }
-        record.gradient_of.push_back(input);
-      }
-      record.gradient_tolerance = 1e-5;
+      if (size != 7) continue;
+      records.back().gradient_of = gradients_of(code);
+      records.back().gradient_tolerance = 1e-5;
     }
   }
 }
@@ -119,6 +139,44 @@ void add_broadcasts(std::vector<OpRecord>& records) {
         record_of(code, "broadcast", {{4, 5}, {5}}, ranges_of(code)));
     records.back().gradient_of = {0, 1};
   }
+  const std::vector<Range> chosen = ranges_of(ElementwiseCode::where);
+  const auto add_where = [&](const std::string& name,
+                             std::vector<Shape> shapes) {
+    records.push_back(
+        record_of(ElementwiseCode::where, name, std::move(shapes), chosen));
+    records.back().gradient_of = {1, 2};
+  };
+  add_where("row", {{6, 5}, {5}, {6, 5}});
+  add_where("column", {{6, 1}, {6, 5}, {}});
+  add_where("outer", {{6, 1, 1}, {1, 5, 1}, {1, 1, 4}});
+  add_where("scalar", {{}, {9}, {9}});
+  records.push_back(record_of(ElementwiseCode::where, "rows_long",
+                              {{2, 1500}, {1500}, {2, 1}}, chosen));
+}
+
+// Bases and exponents for which powers take their special ways.
+void add_powers(std::vector<OpRecord>& records) {
+  using Code = ElementwiseCode;
+  records.push_back(
+      record_of(Code::power, "broadcast", {{4, 5}, {5}}, {{0.5, 2}, {-2, 2}}));
+  records.back().gradient_of = {0, 1};
+  // Below zero there is a gradient of the base alone.
+  records.push_back(record_of(Code::power, "negative", {{40}, {40}},
+                              {{-2, -0.5}, {-3, 3, true}}));
+  records.back().gradient_of = {0};
+  records.push_back(record_of(Code::power, "not_whole", {{99}, {99}},
+                              {{-2, 2}, {-2, 2}}));  // NaN for half of them
+  records.push_back(
+      record_of(Code::power, "at_zero", {{99}, {99}}, {{0, 0}, {0, 3, true}}));
+  for (const double exponent : {-2., -1., -0.5, 0., 0.5, 1., 2., 3., 7.}) {
+    const bool whole = exponent == double(int(exponent));
+    records.push_back(record_of(Code::power_scalar,
+                                "of_" + std::to_string(exponent), {{33}},
+                                {{whole ? -3. : 0.5, whole ? -0.5 : 3.}}));
+    records.back().attrs = {{"scalar", exponent}};
+    records.back().gradient_of = {0};
+    records.back().gradient_tolerance = 1e-5;
+  }
 }
 
 // The functions over most of f32's range.
@@ -132,8 +190,22 @@ void add_wide_ranges(std::vector<OpRecord>& records) {
   add(ElementwiseCode::tanh, {-20, 20});
   add(ElementwiseCode::sigmoid, {-100, 100});
   add(ElementwiseCode::gelu, {-20, 20});
-  records.push_back(record_of(ElementwiseCode::gelu_grad, "wide",
-                              {{4099}, {4099}}, {{1, 1}, {-20, 20}}));
+  add(ElementwiseCode::gelu_tanh, {-20, 20});
+  add(ElementwiseCode::silu, {-120, 120});
+  add(ElementwiseCode::elu, {-120, 20});
+  add(ElementwiseCode::softplus, {-120, 120});
+  add(ElementwiseCode::power_scalar, {0, 1e30});
+  for (const auto code :
+       {ElementwiseCode::gelu_grad, ElementwiseCode::gelu_tanh_grad,
+        ElementwiseCode::silu_grad}) {
+    records.push_back(
+        record_of(code, "wide", {{4099}, {4099}}, {{1, 1}, {-20, 20}}));
+  }
+  records.push_back(record_of(ElementwiseCode::softplus_grad, "wide",
+                              {{4099}, {4099}}, {{1, 1}, {0, 120}}));
+  records.push_back(record_of(ElementwiseCode::power, "wide", {{4099}, {4099}},
+                              {{1e-3, 1e3}, {-12, 12}}));
+  records.back().tolerance = 1e-6;
   records.push_back(record_of(ElementwiseCode::bce_logits, "wide",
                               {{4099}, {4099}}, {{-100, 100}, {0, 1}}));
 }
@@ -202,6 +274,16 @@ void add_fused(std::vector<OpRecord>& records) {
                            {Code::add, 4, 2},
                            {Code::subtract, 6, 1}},
                           {7}));
+  // A choice between an input and a result, with a constant as a third; the
+  // result goes over an operand that is still read.
+  records.push_back(fused("where", {{3, 1029}, {1029}, {3, 1}},
+                          {{Code::greater, 0, 1},
+                           {Code::constant, -1, -1, -0.5},
+                           {Code::silu, 0},
+                           {Code::where, 3, 5, 0, 4},
+                           {Code::where, 6, 2, 0, 1},
+                           {Code::add, 7, 0}},
+                          {6, 8}));
   records.push_back(
       fused("only_constant", {}, {{Code::constant, -1, -1, 2}}, {0}));
   records.back().attrs.set("shape", Shape{5, 7});
@@ -218,6 +300,7 @@ std::vector<OpRecord> elementwise_records() {
   std::vector<OpRecord> records;
   add_every_code(records);
   add_broadcasts(records);
+  add_powers(records);
   add_wide_ranges(records);
   add_shaped(records);
   add_fused(records);
