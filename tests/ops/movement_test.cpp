@@ -7,6 +7,7 @@
 #include "ops/elementwise/elementwise.h"
 #include "ops/movement/expand.h"
 #include "ops/movement/join.h"
+#include "ops/movement/stream_copy.h"
 #include "ops/movement/window.h"
 #include "ops/reduction/reduction.h"
 #include "ops/run_op.h"
@@ -167,6 +168,50 @@ TEST(Movement, TheBatchIsNeitherSlicedNorPadded) {
   EXPECT_EQ(run(builder, inner, 2), (std::vector<double>{1, 2, 4, 5}));
   pad(builder, a, {1, 0}, {0, 0});
   expect_refused(builder, "pad of [B, 3]: axis 0 is the batch");
+}
+
+TEST(Movement, StreamsCopyEveryByteAndNoOther) {
+  std::vector<char> from(1000);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    from[i] = static_cast<char>(i % 251);
+  }
+  for (const std::int64_t bytes : {0, 1, 63, 64, 65, 127, 300, 777}) {
+    for (std::int64_t at = 0; at < 66; at += 5) {
+      std::vector<char> to(1000, 'x');
+      stream_copy(to.data() + at, from.data() + 3, bytes);
+      finish_streams();
+      std::vector<char> want(1000, 'x');
+      std::copy_n(from.begin() + 3, bytes, want.begin() + at);
+      EXPECT_EQ(to, want) << bytes << " bytes at " << at;
+    }
+  }
+}
+
+TEST(Movement, LargeMovesAreTheSame) {
+  const Shape half{1100, 2000};  // 16.8 MiB in all
+  const std::int64_t count = half.elements();
+  auto right = counted(count);
+  for (double& value : right) value += 0.5;
+  const RefTensor a = tensor_of(DType::f32, half, counted(count));
+  const RefTensor b = tensor_of(DType::f32, half, right);
+  ComputeThreads threads(2);
+  for (const std::int64_t axis : {0, 1}) {
+    const auto both = run_op(concat_op(), {{"axis", axis}}, {a, b}, threads);
+    ASSERT_TRUE(both);
+    const auto parts = run_op(
+        split_op(),
+        {{"axis", axis},
+         {"sizes", Shape{half.extent(int(axis)), half.extent(int(axis))}}},
+        *both, threads);
+    ASSERT_TRUE(parts);
+    EXPECT_TRUE((*parts)[0].values == a.values) << axis;
+    EXPECT_TRUE((*parts)[1].values == b.values) << axis;
+    const std::int64_t last = axis == 0 ? count - 1 : 2 * 2000 - 1;
+    EXPECT_EQ(
+        (*both)[0]
+            .values[static_cast<std::size_t>(last + (axis == 0 ? count : 0))],
+        right[static_cast<std::size_t>(axis == 0 ? count - 1 : 1999)]);
+  }
 }
 
 TEST(Movement, MistakesAreNamed) {

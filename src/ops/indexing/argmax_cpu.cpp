@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "ops/indexing/indexing_cpu.h"
 #include "ops/indexing/ranged_kernel.h"
@@ -12,6 +13,7 @@ using graph::KernelCandidate;
 using graph::KernelQuery;
 
 constexpr std::int64_t kBlock = 64;
+constexpr std::int64_t kColumns = 512;
 
 // The first of the largest of a row; the first NaN where there is one.
 template <class T>
@@ -34,23 +36,28 @@ std::int64_t first_largest(const T* x, std::int64_t n) {
   return at;
 }
 
-// The same for `width` columns, at most kBlock, whose rows lie `stride` apart.
+// The same for `width` columns, at most kColumns, whose rows lie `stride`
+// apart. Places are of the values' width, so that both fit one vector.
 template <class T>
 void largest_of_columns(const T* x, std::int64_t n, std::int64_t stride,
                         std::int64_t width, std::int64_t* to) {
-  decltype(loaded(x[0])) best[kBlock];
-  std::int64_t at[kBlock];
+  using Value = decltype(loaded(x[0]));
+  using Place =
+      std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;
+  Value best[kColumns];
+  Place at[kColumns];
   for (std::int64_t j = 0; j < width; ++j) {
     best[j] = loaded(x[j]);
     at[j] = 0;
   }
   for (std::int64_t row = 1; row < n; ++row) {
     x += stride;
+    const auto place = static_cast<Place>(row);
     for (std::int64_t j = 0; j < width; ++j) {
-      const auto next = loaded(x[j]);
-      const bool takes = !(next <= best[j]) && best[j] == best[j];
+      const Value next = loaded(x[j]);
+      const bool takes = !(next <= best[j]) & (best[j] == best[j]);
       best[j] = takes ? next : best[j];
-      at[j] = takes ? row : at[j];
+      at[j] = takes ? place : at[j];
     }
   }
   std::copy_n(at, width, to);
@@ -66,7 +73,7 @@ void run_range(const AroundAxis& a, const LaunchArgs& args, std::int64_t begin,
     const std::int64_t column = begin % a.inner;
     const T* from = x + plane * a.extent * a.inner + column;
     const std::int64_t width =
-        std::min({kBlock, a.inner - column, end - begin});
+        std::min({kColumns, a.inner - column, end - begin});
     if (a.inner == 1) {
       to[begin] = first_largest(from, a.extent);
     } else {

@@ -16,6 +16,9 @@ using graph::TensorType;
 using graph::TypeList;
 using graph::ValueId;
 
+// Kernels keep places in 32 bits.
+constexpr std::int64_t kMostRanked = (std::int64_t{1} << 31) - 1;
+
 Error bad(std::string_view op, std::span<const TensorType> inputs,
           std::string_view why) {
   std::string types;
@@ -48,8 +51,9 @@ Result<TypeList> infer_argmax(std::span<const TensorType> inputs,
     return bad("argmax", inputs,
                "the axis is the batch, whose examples have no fixed index");
   }
-  if (shape[*axis].size < 1) {
-    return bad("argmax", inputs, "an axis of no elements has no largest");
+  if (shape[*axis].size < 1 || shape[*axis].size > kMostRanked) {
+    return bad("argmax", inputs,
+               fmt::format("an axis must have 1 to {} elements", kMostRanked));
   }
   std::vector<Dim> dims = shape.dims();
   if (attrs.get<bool>("keepdims")) {
@@ -66,6 +70,10 @@ Result<TypeList> infer_topk(std::span<const TensorType> inputs,
   if (inputs.size() != 1 || !has_fixed_last(inputs[0].shape)) {
     return bad("topk", inputs,
                "takes one operand, whose last axis is not the batch");
+  }
+  if (inputs[0].shape.extent(-1) > kMostRanked) {
+    return bad("topk", inputs,
+               fmt::format("an axis may have {} elements", kMostRanked));
   }
   if (k < 1 || k > inputs[0].shape.extent(-1)) {
     return bad("topk", inputs,

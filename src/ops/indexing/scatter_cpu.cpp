@@ -54,7 +54,7 @@ Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
     return std::vector<KernelCandidate>{};
   }
   return std::vector{
-      ranged_candidate("scatter_add", cost_bytes(query), 4e9, threads)};
+      ranged_candidate("scatter_add", cost_bytes(query), 8e9, threads)};
 }
 
 template <class T>

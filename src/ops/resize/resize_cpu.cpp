@@ -159,7 +159,7 @@ Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
     return std::vector<KernelCandidate>{};
   }
   auto candidate =
-      movement_candidate(std::string(query.op->name), query, 1e9, threads);
+      movement_candidate(std::string(query.op->name), query, 3e9, threads);
   candidate.private_bytes += table_bytes(shape_of(query, gradient));
   return std::vector{std::move(candidate)};
 }
