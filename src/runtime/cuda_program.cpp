@@ -30,7 +30,7 @@ struct CudaProgram::Step {
 
   // Of a product or a transfer.
   const void* const* inputs = nullptr;
-  void* output = nullptr;
+  void* const* outputs = nullptr;
   std::unique_ptr<CudaProduct> product;
   void* scratch = nullptr;
   std::int64_t transfer_bytes = 0;
@@ -38,9 +38,9 @@ struct CudaProgram::Step {
 
   Status launch(Stream& stream) {
     if (transfer_bytes > 0) {
-      return stream.copy(output, inputs[0], transfer_bytes, direction);
+      return stream.copy(outputs[0], inputs[0], transfer_bytes, direction);
     }
-    if (product) return product->launch(stream, inputs, output, scratch);
+    if (product) return product->launch(stream, inputs, outputs, scratch);
     for (std::size_t i = 0; i < sources.size(); ++i) pointers[i] = *sources[i];
     return kernel->launch(stream, blocks, pointers);
   }
@@ -129,7 +129,7 @@ CudaProgram::Step CudaProgram::transfer_of(const Part& part) {
   Step step;
   step.name = part.instruction->name;
   step.inputs = part.launch->inputs;
-  step.output = part.launch->outputs[0];
+  step.outputs = part.launch->outputs;
   step.transfer_bytes = part.instruction->output_types[0].bytes();
   step.direction = part.instruction->place == graph::Place::host
                        ? CopyDirection::to_host
@@ -153,7 +153,7 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
       if (!prepared) return named(step.name, std::move(prepared).error());
       step.product = *std::move(prepared);
       step.inputs = part.launch->inputs;
-      step.output = part.launch->outputs[0];
+      step.outputs = part.launch->outputs;
       step.scratch = part.launch->scratch;
       return step;
     }
