@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr const char* kFamilies[] = {"elementwise", "movement", "matmul",
                                      "reduction",   "softmax",  "loss",
-                                     "random",      "update"};
+                                     "random",      "update",   "embedding"};
 
 json read_cases(const std::string& family) {
   std::ifstream file(fmt::format("{}/{}.json", PLIMSOLL_NUMPY_CASES, family));
