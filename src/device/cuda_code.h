@@ -36,6 +36,16 @@ struct Function {
   double one_block_seconds = 0;
 };
 
+// Where a product's operand lies: an input or output of the op by its number,
+// or the op's scratch, from a multiple of 64 bytes on.
+struct Operand {
+  enum class Of : std::uint8_t { input, output, scratch };
+  Of of = Of::input;
+  int number = 0;
+  std::int64_t offset_bytes = 0;
+  friend bool operator==(const Operand&, const Operand&) = default;
+};
+
 // out[b] = a[b] * b[b] (+ bias, then relu), row-major; sizes in elements.
 struct Product {
   DType operands = DType::f32;
@@ -51,7 +61,12 @@ struct Product {
   std::int64_t b_batch = 0;
   bool bias = false;  // the third input, n values
   bool relu = false;
-  std::int64_t workspace_bytes = 0;  // the most it may use, at scratch
+  bool accumulate = false;           // is added to what is there
+  std::int64_t workspace_bytes = 0;  // the most it may use, of scratch
+  std::int64_t workspace_offset_bytes = 0;
+  Operand a_at = {Operand::Of::input, 0};
+  Operand b_at = {Operand::Of::input, 1};
+  Operand out_at = {Operand::Of::output, 0};
   friend bool operator==(const Product&, const Product&) = default;
 };
 

@@ -26,8 +26,9 @@ class CudaKernel {
 class CudaProduct {
  public:
   virtual ~CudaProduct() = default;
-  virtual Status launch(Stream& stream, const void* const* inputs, void* output,
-                        void* workspace) = 0;
+  // With all inputs, outputs and the scratch of its op.
+  virtual Status launch(Stream& stream, const void* const* inputs,
+                        void* const* outputs, void* scratch) = 0;
   // The library's algorithm, for people.
   virtual std::string algorithm() const = 0;
 };

@@ -6,6 +6,7 @@
 #include "ops/elementwise/elementwise_cpu.h"
 #include "ops/embedding/embedding_cpu.h"
 #include "ops/indexing/indexing_cpu.h"
+#include "ops/loss/linear_cross_entropy_cpu.h"
 #include "ops/loss/loss_cpu.h"
 #include "ops/matmul/matmul_cpu.h"
 #include "ops/movement/movement_cpu.h"
@@ -33,6 +34,7 @@ const KernelTable& kernel_table() {
     append(reduction_cpu_kernels());
     append(softmax_cpu_kernels());
     append(loss_cpu_kernels());
+    append(linear_loss_cpu_kernels());
     append(random_cpu_kernels());
     append(update_cpu_kernels());
     append(indexing_cpu_kernels());

@@ -7,6 +7,7 @@
 #include "ops/elementwise/elementwise_cuda.h"
 #include "ops/embedding/embedding_cuda.h"
 #include "ops/indexing/indexing_cuda.h"
+#include "ops/loss/linear_cross_entropy_cuda.h"
 #include "ops/loss/loss_cuda.h"
 #include "ops/matmul/matmul_cuda.h"
 #include "ops/movement/movement_cuda.h"
@@ -34,6 +35,7 @@ const KernelTable& kernel_table() {
     append(reduction_cuda_kernels());
     append(softmax_cuda_kernels());
     append(loss_cuda_kernels());
+    append(linear_loss_cuda_kernels());
     append(random_cuda_kernels());
     append(update_cuda_kernels());
     append(indexing_cuda_kernels());

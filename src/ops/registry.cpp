@@ -29,6 +29,7 @@ std::vector<const graph::OpDef*> collect() {
   append(reduction_ops());
   append(softmax_ops());
   append(loss_ops());
+  append(linear_loss_ops());
   append(random_ops());
   append(update_ops());
   append(indexing_ops());

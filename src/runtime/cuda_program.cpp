@@ -30,7 +30,7 @@ struct CudaProgram::Step {
 
   // Of a product or a transfer.
   const void* const* inputs = nullptr;
-  void* output = nullptr;
+  void* const* outputs = nullptr;
   std::unique_ptr<CudaProduct> product;
   void* scratch = nullptr;
   std::int64_t transfer_bytes = 0;
@@ -40,9 +40,9 @@ struct CudaProgram::Step {
 
   Status launch(Stream& stream) {
     if (is_transfer()) {
-      return stream.copy(output, inputs[0], transfer_bytes, direction);
+      return stream.copy(outputs[0], inputs[0], transfer_bytes, direction);
     }
-    if (product) return product->launch(stream, inputs, output, scratch);
+    if (product) return product->launch(stream, inputs, outputs, scratch);
     for (std::size_t i = 0; i < sources.size(); ++i) pointers[i] = *sources[i];
     return kernel->launch(stream, blocks, pointers);
   }
@@ -56,7 +56,8 @@ struct CudaProgram::Step {
     void* const nowhere = reinterpret_cast<void*>(std::uintptr_t{4096});
     if (product) {
       const void* const wrong[] = {nowhere, nowhere, nowhere};
-      return product->launch(stream, wrong, nowhere, scratch);
+      void* const also_wrong[] = {nowhere, nowhere, nowhere};
+      return product->launch(stream, wrong, also_wrong, scratch);
     }
     std::fill_n(pointers.begin(), sources.size(), nowhere);
     return kernel->launch(stream, blocks, pointers);
@@ -146,7 +147,7 @@ CudaProgram::Step CudaProgram::transfer_of(const Part& part) {
   Step step;
   step.name = part.instruction->name;
   step.inputs = part.launch->inputs;
-  step.output = part.launch->outputs[0];
+  step.outputs = part.launch->outputs;
   step.transfer_bytes = part.instruction->output_types[0].bytes();
   step.direction = part.instruction->place == graph::Place::host
                        ? CopyDirection::to_host
@@ -170,7 +171,7 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
       if (!prepared) return named(step.name, std::move(prepared).error());
       step.product = *std::move(prepared);
       step.inputs = part.launch->inputs;
-      step.output = part.launch->outputs[0];
+      step.outputs = part.launch->outputs;
       step.scratch = part.launch->scratch;
       return step;
     }

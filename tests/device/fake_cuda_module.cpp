@@ -131,9 +131,9 @@ class FakeKernel final : public CudaKernel {
 
 class FakeProduct final : public CudaProduct {
  public:
-  Status launch(Stream& stream, const void* const* inputs, void* output,
+  Status launch(Stream& stream, const void* const* inputs, void* const* outputs,
                 void*) override {
-    const void* const given[] = {inputs[0], output};
+    const void* const given[] = {inputs[0], outputs[0]};
     return static_cast<FakeStream&>(stream).launch(
         [given = std::to_array(given)] { fail_if_nowhere(given); });
   }

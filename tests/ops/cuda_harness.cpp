@@ -74,7 +74,7 @@ Status CudaHarness::launch(const cuda::OpCode& code,
     if (const auto* product = std::get_if<cuda::Product>(&stage)) {
       PLIMSOLL_ASSIGN(const auto prepared, device_.prepare(*product));
       PLIMSOLL_RETURN_IF_ERROR(
-          prepared->launch(stream_, inputs.data(), outputs[0], scratch));
+          prepared->launch(stream_, inputs.data(), outputs.data(), scratch));
       continue;
     }
     const auto& function = std::get<cuda::Function>(stage);

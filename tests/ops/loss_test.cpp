@@ -5,6 +5,9 @@
 
 #include <cmath>
 
+#include "ops/cpu_kernels.h"
+#include "ops/cuda_kernels.h"
+#include "ops/registry.h"
 #include "ops/run_op.h"
 
 namespace plimsoll::ops::testing {
@@ -108,6 +111,36 @@ TEST(Loss, ShapesThatDoNotFitAreNamed) {
   const std::string message = builder.status().error().message;
   EXPECT_NE(message.find("f32[B, 3]"), std::string::npos) << message;
   EXPECT_NE(message.find("f32[B, 4]"), std::string::npos) << message;
+}
+
+// Rows of a batch over 50,000 classes: what both devices hold of the logits.
+TEST(Loss, LogitsOfManyClassesAreHeldInChunks) {
+  constexpr std::int64_t kClasses = 50'000;
+  ComputeThreads threads(2);
+  const auto cpu = make_cpu_kernels(threads);
+  const CudaCatalog cuda({}, {});
+  const graph::OpDef& op = *find_op("linear_cross_entropy");
+  for (const std::int64_t rows : {40, 1000, 8192}) {
+    const graph::TypeList inputs = {{DType::f32, Shape{rows, 64}},
+                                    {DType::f32, Shape{64, kClasses}},
+                                    {DType::i32, Shape{rows}}};
+    const graph::Attrs attrs;
+    const auto outputs = op.infer(inputs, attrs);
+    ASSERT_TRUE(outputs.ok());
+    const graph::KernelQuery query{&op, inputs, *outputs, &attrs};
+    const std::int64_t most =
+        std::max<std::int64_t>(8 << 20, rows * kClasses * 4 / 16);
+    threads.enter([&] {
+      for (const graph::KernelCatalog* catalog :
+           {static_cast<const graph::KernelCatalog*>(cpu.get()),
+            static_cast<const graph::KernelCatalog*>(&cuda)}) {
+        const auto offered = catalog->candidates(query);
+        ASSERT_TRUE(offered.ok()) << offered.error().message;
+        // The rest is what the products want for themselves.
+        EXPECT_LE(offered->front().scratch_bytes, most + (20 << 20)) << rows;
+      }
+    });
+  }
 }
 
 }  // namespace

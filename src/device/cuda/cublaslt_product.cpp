@@ -98,8 +98,20 @@ class LtProduct final : public CudaProduct {
     return choose();
   }
 
-  Status launch(Stream& stream, const void* const* inputs, void* output,
-                void* workspace) override {
+  Status launch(Stream& stream, const void* const* inputs, void* const* outputs,
+                void* scratch) override {
+    const auto at = [&](const Operand& operand) {
+      const auto number = static_cast<std::size_t>(operand.number);
+      const void* start = operand.of == Operand::Of::input    ? inputs[number]
+                          : operand.of == Operand::Of::output ? outputs[number]
+                                                              : scratch;
+      // The interface takes results as mutable; operands are only read.
+      return static_cast<std::byte*>(const_cast<void*>(start)) +
+             operand.offset_bytes;
+    };
+    void* const output = at(product_.out_at);
+    void* const workspace =
+        static_cast<std::byte*>(scratch) + product_.workspace_offset_bytes;
     enter_context();
     if (product_.bias) {
       PLIMSOLL_RETURN_IF_ERROR(
@@ -107,10 +119,11 @@ class LtProduct final : public CudaProduct {
     }
     return check(
         "cublasLtMatmul",
-        cublasLtMatmul(handle_, description_.get(), one(), inputs[1], b_.get(),
-                       inputs[0], a_.get(), zero(), output, out_.get(), output,
-                       out_.get(), &algorithm_, workspace, workspace_bytes_,
-                       handle_of(stream)));
+        cublasLtMatmul(handle_, description_.get(), one(), at(product_.b_at),
+                       b_.get(), at(product_.a_at), a_.get(),
+                       product_.accumulate ? one() : zero(), output, out_.get(),
+                       output, out_.get(), &algorithm_, workspace,
+                       workspace_bytes_, handle_of(stream)));
   }
 
   std::string algorithm() const override {

@@ -18,6 +18,14 @@ graph::ValueId softmax_cross_entropy(graph::Builder& builder,
 graph::ValueId sparse_softmax_cross_entropy(graph::Builder& builder,
                                             graph::ValueId logits,
                                             graph::ValueId labels);
+// sparse_softmax_cross_entropy of the logits x W, x [..., D], without ever
+// holding them whole: they are made in chunks of rows, again for backward. The
+// weight is [D, V], or [V, D] where it is `transposed`, as a table of
+// embeddings is.
+graph::ValueId linear_cross_entropy(graph::Builder& builder, graph::ValueId x,
+                                    graph::ValueId weight,
+                                    graph::ValueId labels,
+                                    bool transposed = false);
 // 1 where the first largest element of a row is the labelled one, else 0, in
 // f32. Labels: i32 class indices, or dense rows of the scores' type.
 graph::ValueId argmax_equals(graph::Builder& builder, graph::ValueId scores,
@@ -57,5 +65,6 @@ graph::ValueId sparse_categorical_accuracy(graph::Builder& builder,
                                            graph::ValueId labels);
 
 std::span<const graph::OpDef* const> loss_ops();
+std::span<const graph::OpDef* const> linear_loss_ops();
 
 }  // namespace plimsoll::ops

@@ -41,8 +41,8 @@ constexpr std::string_view kDenseGrad = R"(    const C dy = load(in0[row]);
 )";
 
 // A label outside of the classes gives NaN and reads nothing.
-constexpr std::string_view kSparse = R"(    const T* x = in0 + row * n;
-    const i64 label = in1[row];
+constexpr std::string_view kSparse = R"(    const T* x = $x + row * n;
+    const i64 label = $labels[row];
     const C top = row_max<Threads, C>(x, n);
     const C sum = row_exp_sum<Threads>(x, n, top);
     if (Threads::lane() == 0) {
@@ -50,14 +50,14 @@ constexpr std::string_view kSparse = R"(    const T* x = in0 + row * n;
       if (label >= 0 && label < (i64)n) {
         loss = sub(log_of(sum), sub(load(x[label]), top));
       }
-      out0[row] = store<T>(loss);
+      $loss[row] = store<T>(loss);
     }
 )";
 
-constexpr std::string_view kSparseGrad = R"(    const C dy = load(in0[row]);
-    const T* x = in1 + row * n;
-    const i64 label = in2[row];
-    T* dx = out0 + row * n;
+constexpr std::string_view kSparseGrad = R"(    const C dy = load($dy[row]);
+    const T* x = $x + row * n;
+    const i64 label = $labels[row];
+    T* dx = $dx + row * n;
     const C top = row_max<Threads, C>(x, n);
     const C sum = row_exp_sum<Threads>(x, n, top);
     const bool known = label >= 0 && label < (i64)n;
@@ -81,13 +81,18 @@ constexpr std::string_view kArgmaxDense =
     if (Threads::lane() == 0) out0[row] = best == label ? 1.0f : 0.0f;
 )";
 
-std::string_view text_of(const KernelQuery& query) {
+std::string text_of(const KernelQuery& query) {
   const std::string_view op = query.op->name;
-  if (op == "softmax_cross_entropy") return kDense;
-  if (op == "softmax_cross_entropy_grad") return kDenseGrad;
-  if (op == "sparse_softmax_cross_entropy") return kSparse;
-  if (op == "sparse_softmax_cross_entropy_grad") return kSparseGrad;
-  return query.inputs[1].dtype == DType::i32 ? kArgmaxSparse : kArgmaxDense;
+  if (op == "softmax_cross_entropy") return std::string(kDense);
+  if (op == "softmax_cross_entropy_grad") return std::string(kDenseGrad);
+  if (op == "sparse_softmax_cross_entropy") {
+    return sparse_loss_text("in0", "in1", "out0");
+  }
+  if (op == "sparse_softmax_cross_entropy_grad") {
+    return sparse_grad_text("in0", "in1", "in2", "out0");
+  }
+  return std::string(query.inputs[1].dtype == DType::i32 ? kArgmaxSparse
+                                                         : kArgmaxDense);
 }
 
 // `kScores` is the input that has the rows.
@@ -98,6 +103,17 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
 }
 
 }  // namespace
+
+std::string sparse_loss_text(std::string_view x, std::string_view labels,
+                             std::string_view loss) {
+  return cuda_text(kSparse, {{"x", x}, {"labels", labels}, {"loss", loss}});
+}
+
+std::string sparse_grad_text(std::string_view dy, std::string_view x,
+                             std::string_view labels, std::string_view dx) {
+  return cuda_text(kSparseGrad,
+                   {{"dy", dy}, {"x", x}, {"labels", labels}, {"dx", dx}});
+}
 
 std::span<const CudaKernels> loss_cuda_kernels() {
   static constexpr std::array<CudaKernels, 5> kernels = {{

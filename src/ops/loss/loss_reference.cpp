@@ -68,6 +68,62 @@ void cross_entropy_grad(const std::vector<RefTensor>& inputs,
   }
 }
 
+// x [rows, D] times the weight, [D, V] or [V, D].
+RefTensor logits_of(const RefTensor& x, const RefTensor& weight,
+                    const graph::Attrs& attrs) {
+  const bool turned = attrs.get<bool>("transposed");
+  const std::size_t width = classes_of(x);
+  const auto classes =
+      static_cast<std::size_t>(weight.type.shape.extent(turned ? 0 : 1));
+  const std::size_t rows = x.values.size() / width;
+  RefTensor logits{{x.type.dtype, Shape{static_cast<std::int64_t>(rows),
+                                        static_cast<std::int64_t>(classes)}},
+                   Values(rows * classes)};
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t j = 0; j < width; ++j) {
+      for (std::size_t v = 0; v < classes; ++v) {
+        logits.values[row * classes + v] +=
+            x.values[row * width + j] *
+            weight.values[turned ? v * width + j : j * classes + v];
+      }
+    }
+  }
+  return logits;
+}
+
+void linear_cross_entropy(const std::vector<RefTensor>& inputs,
+                          const graph::Attrs& attrs,
+                          std::vector<RefTensor>& outputs) {
+  cross_entropy({logits_of(inputs[0], inputs[1], attrs), inputs[2]}, attrs,
+                outputs);
+}
+
+void linear_cross_entropy_grad(const std::vector<RefTensor>& inputs,
+                               const graph::Attrs& attrs,
+                               std::vector<RefTensor>& outputs) {
+  const RefTensor& x = inputs[1];
+  const RefTensor& weight = inputs[2];
+  const RefTensor logits = logits_of(x, weight, attrs);
+  std::vector<RefTensor> made = {logits};
+  cross_entropy_grad({inputs[0], logits, inputs[3]}, attrs, made);
+  const bool turned = attrs.get<bool>("transposed");
+  const std::size_t width = classes_of(x);
+  const std::size_t classes = classes_of(logits);
+  for (RefTensor& output : outputs) {
+    std::fill(output.values.begin(), output.values.end(), 0.0);
+  }
+  for (std::size_t row = 0; row * width < x.values.size(); ++row) {
+    for (std::size_t j = 0; j < width; ++j) {
+      for (std::size_t v = 0; v < classes; ++v) {
+        const std::size_t at = turned ? v * width + j : j * classes + v;
+        const double g = made[0].values[row * classes + v];
+        outputs[0].values[row * width + j] += g * weight.values[at];
+        outputs[1].values[at] += g * x.values[row * width + j];
+      }
+    }
+  }
+}
+
 std::size_t first_largest(const Values& x, std::size_t row, std::size_t n) {
   const auto begin = x.begin() + static_cast<long>(row * n);
   return static_cast<std::size_t>(
@@ -96,6 +152,8 @@ std::span<const Reference> loss_references() {
       Reference{"softmax_cross_entropy_grad", cross_entropy_grad},
       Reference{"sparse_softmax_cross_entropy", cross_entropy},
       Reference{"sparse_softmax_cross_entropy_grad", cross_entropy_grad},
+      Reference{"linear_cross_entropy", linear_cross_entropy},
+      Reference{"linear_cross_entropy_grad", linear_cross_entropy_grad},
       Reference{"argmax_equals", argmax_equals}};
   return references;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "device/cpu/compute_threads.h"
-#include "ops/matmul/onednn_product.h"
 #include "ops/matmul/own_product.h"
 
 namespace plimsoll::ops {
@@ -22,8 +21,21 @@ ProductTypes types_of(const KernelQuery& query) {
 
 Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
                                                 ComputeThreads& threads) {
-  const ProductShape shape = shape_of(query);
-  const ProductTypes types = types_of(query);
+  return product_candidates(shape_of(query), types_of(query), threads);
+}
+
+Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
+                                       const KernelCandidate& candidate,
+                                       ComputeThreads& threads) {
+  return make_product(shape_of(query), types_of(query), candidate, threads);
+}
+
+constexpr CpuKernels kKernels[] = {{"matmul", candidates, create}};
+
+}  // namespace
+
+Result<std::vector<KernelCandidate>> product_candidates(
+    const ProductShape& shape, ProductTypes types, ComputeThreads& threads) {
   std::vector<KernelCandidate> all =
       own_candidates(shape, types.operands, threads.size());
   if (types.operands == DType::f32 || types.operands == DType::bf16) {
@@ -37,20 +49,15 @@ Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
   return all;
 }
 
-Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
-                                       const KernelCandidate& candidate,
-                                       ComputeThreads& threads) {
-  const ProductShape shape = shape_of(query);
-  const ProductTypes types = types_of(query);
+Result<std::unique_ptr<Kernel>> make_product(const ProductShape& shape,
+                                             ProductTypes types,
+                                             const KernelCandidate& candidate,
+                                             ComputeThreads& threads) {
   if (candidate.name.starts_with("matmul:onednn:")) {
     return make_onednn_product(shape, types, candidate, threads);
   }
   return make_own_product(shape, types.operands, candidate, threads);
 }
-
-constexpr CpuKernels kKernels[] = {{"matmul", candidates, create}};
-
-}  // namespace
 
 std::span<const CpuKernels> matmul_cpu_kernels() { return kKernels; }
 

@@ -217,6 +217,15 @@ constexpr CudaKernels kKernels[] = {{"matmul", code}};
 
 }  // namespace
 
+std::int64_t product_workspace(std::int64_t m, std::int64_t n, std::int64_t k,
+                               DType output) {
+  ProductShape shape;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  return workspace_bytes(shape, output);
+}
+
 std::span<const CudaKernels> matmul_cuda_kernels() { return kKernels; }
 
 }  // namespace plimsoll::ops

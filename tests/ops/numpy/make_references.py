@@ -453,6 +453,67 @@ def resize():
                   "method": {"string": method}}, name=f"resize_grad_{name}")
 
 
+def embedding():
+    table, m = f32(6, 5), f32(6, 5)
+    v = f32(6, 5, low=0, high=1)
+    dy = f32(4, 3, 5)
+    # Some rows several times, some never, and two indices outside.
+    indices = np.array([[0, 5, 2], [2, 2, -1], [6, 0, 4], [2, 5, 0]],
+                       dtype=np.int32)
+    inside = (indices >= 0) & (indices < 6)
+    T, M, V, D = wide(table, m, v, dy)
+    case("embedding", "embedding", [table, indices],
+         np.where(inside[..., None], T[np.where(inside, indices, 0)], np.nan))
+    G = np.zeros_like(T)
+    np.add.at(G, indices[inside], D[inside])
+    case("embedding", "embedding_grad", [dy, indices.astype(np.int64)], G,
+         {"rows": {"int": 6}})
+    named = np.isin(np.arange(6), indices)[:, None]
+    rate = np.float32(0.01)
+    R = np.float64(rate)
+    step = np.array(7, dtype=np.int64)
+
+    def rows(new, old):
+        return np.where(named, new, old)
+
+    case("embedding", "sgd_rows", [table, dy, rate, indices],
+         rows(T - R * G, T))
+    velocity = 0.9 * M - R * G
+    case("embedding", "sgd_momentum_rows", [table, dy, m, rate, indices],
+         (rows(T + velocity, T), rows(velocity, M)),
+         {"momentum": {"double": 0.9}})
+    first, second = 0.9 * M + 0.1 * G, 0.999 * V + 0.001 * G * G
+    size = R * math.sqrt(1 - 0.999**7) / (1 - 0.9**7)
+    for op, decay in (("adam_rows", 0.0), ("adamw_rows", 0.004)):
+        attrs = {"beta_1": {"double": 0.9}, "beta_2": {"double": 0.999},
+                 "epsilon": {"double": 1e-7}}
+        if decay:
+            attrs["weight_decay"] = {"double": decay}
+        new = T - R * decay * T - size * first / (np.sqrt(second) + 1e-7)
+        case("embedding", op, [table, dy, m, v, rate, step, indices],
+             (rows(new, T), rows(first, M), rows(second, V)), attrs)
+
+
+def linear_loss():
+    x, dy = f32(7, 4), f32(7)
+    labels = integers(7, high=11)
+    one_hot = np.eye(11)[labels]
+    for transposed in (False, True):
+        weight = f32(11, 4) if transposed else f32(4, 11)
+        X, W, DY = wide(x, weight.T if transposed else weight, dy)
+        share = softmax_of(X @ W)
+        attrs = {"transposed": {"bool": True}} if transposed else {}
+        end = "_tied" if transposed else ""
+        case("loss", "linear_cross_entropy", [x, weight, labels],
+             -(one_hot * np.log(share)).sum(-1), attrs,
+             name="linear_cross_entropy" + end)
+        g = DY[:, None] * (share - one_hot)
+        dw = X.T @ g
+        case("loss", "linear_cross_entropy_grad", [dy, x, weight, labels],
+             (g @ W.T, dw.T if transposed else dw), attrs,
+             name="linear_cross_entropy_grad" + end)
+
+
 def main():
     folder = pathlib.Path(__file__).parent / "cases"
     if len(sys.argv) > 1:
@@ -460,7 +521,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
-                   resize):
+                   resize, embedding, linear_loss):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),

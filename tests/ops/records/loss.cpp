@@ -65,6 +65,32 @@ void add_sparse(std::vector<OpRecord>& records, const std::string& name,
   records.push_back(record);
 }
 
+// Both ways round of the weight.
+void add_linear(std::vector<OpRecord>& records, const std::string& name,
+                const Shape& rows, std::int64_t width, std::int64_t classes,
+                Range labels, bool differences) {
+  for (const bool transposed : {false, true}) {
+    const graph::TensorType x{DType::f32, with_classes(rows, width)};
+    const graph::TensorType weight{
+        DType::f32, transposed ? Shape{classes, width} : Shape{width, classes}};
+    OpRecord record;
+    record.name = "linear_cross_entropy_" + name + (transposed ? "_tied" : "");
+    record.op = find_op("linear_cross_entropy");
+    if (transposed) record.attrs = {{"transposed", true}};
+    record.inputs = {x, weight, {DType::i32, rows}};
+    record.ranges = {{-2, 2}, {-1, 1}, labels};
+    if (differences) record.gradient_of = {0, 1};
+    records.push_back(record);
+    record.name =
+        "linear_cross_entropy_grad_" + name + (transposed ? "_tied" : "");
+    record.op = find_op("linear_cross_entropy_grad");
+    record.inputs.insert(record.inputs.begin(), {DType::f32, rows});
+    record.ranges.insert(record.ranges.begin(), {-1, 1});
+    record.gradient_of.clear();
+    records.push_back(record);
+  }
+}
+
 void without_differences(std::vector<OpRecord>& records, std::size_t last) {
   for (std::size_t i = records.size() - last; i < records.size(); ++i) {
     records[i].gradient_of.clear();
@@ -99,6 +125,15 @@ std::vector<OpRecord> loss_records() {
   without_differences(records, 3);
   add_sparse(records, "wild_labels", {6}, 5, kLogits, {-2e9, 2e9, true});
   without_differences(records, 3);
+
+  add_linear(records, "rows", {12}, 7, 10, {0, 9, true}, true);
+  add_linear(records, "one_row", {}, 3, 21, {0, 20, true}, true);
+  add_linear(records, "one_class", {5}, 4, 1, {0, 0, true}, true);
+  add_linear(records, "narrow", {6}, 1, 9, {0, 8, true}, true);
+  add_linear(records, "sequence", {3, 5}, 33, 47, {0, 46, true}, true);
+  add_linear(records, "bad_labels", {40}, 6, 5, {-3, 8, true}, false);
+  // Several chunks of rows, the last with fewer; several panels of the weight.
+  add_linear(records, "chunks", {301}, 33, 9001, {0, 9000, true}, false);
   return records;
 }
 

@@ -1,0 +1,132 @@
+#include <fmt/core.h>
+
+#include "ops/loss/linear_chunks.h"
+#include "ops/loss/loss.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::Attrs;
+using graph::Cost;
+using graph::OpDef;
+using graph::TensorType;
+using graph::TypeList;
+using graph::ValueId;
+
+using Types = std::span<const TensorType>;
+
+Error mistake(std::string_view op, Types inputs, const Attrs& attrs) {
+  std::string given;
+  for (const TensorType& type : inputs) {
+    given += (given.empty() ? "" : ", ") + type.to_string();
+  }
+  return {
+      ErrorCode::bad_input,
+      fmt::format("{}({}): expected {}x [..., D] of f32 or f64, a weight {} "
+                  "of its type and i32 labels [...]",
+                  op, given, op.ends_with("grad") ? "dy [...], " : "",
+                  attrs.get<bool>("transposed") ? "[V, D]" : "[D, V]")};
+}
+
+// x, weight and labels, from `inputs[first]` on.
+bool fit(Types inputs, std::size_t first, const Attrs& attrs) {
+  if (inputs.size() != first + 3) return false;
+  const TensorType& x = inputs[first];
+  const TensorType& weight = inputs[first + 1];
+  const TensorType& labels = inputs[first + 2];
+  if (!is_trainable(x.dtype) || x.shape.rank() < 1 || weight.dtype != x.dtype ||
+      weight.shape.rank() != 2 || !weight.shape.is_fixed() ||
+      weight.shape.extent(0) < 1 || weight.shape.extent(1) < 1 ||
+      labels.dtype != DType::i32) {
+    return false;
+  }
+  const int inner = attrs.get<bool>("transposed") ? 1 : 0;
+  return weight.shape[inner] == x.shape[x.shape.rank() - 1] &&
+         labels.shape == Shape(std::vector<Dim>(x.shape.dims().begin(),
+                                                x.shape.dims().end() - 1));
+}
+
+Result<TypeList> infer(Types inputs, const Attrs& attrs) {
+  if (!fit(inputs, 0, attrs)) {
+    return mistake("linear_cross_entropy", inputs, attrs);
+  }
+  return TypeList{{inputs[0].dtype, inputs[2].shape}};
+}
+
+Result<TypeList> infer_grad(Types inputs, const Attrs& attrs) {
+  if (!fit(inputs, 1, attrs) ||
+      inputs[0] != TensorType{inputs[1].dtype, inputs[3].shape}) {
+    return mistake("linear_cross_entropy_grad", inputs, attrs);
+  }
+  return TypeList{inputs[1], inputs[2]};
+}
+
+// One product forward, three backward; each chunk reads the weight again.
+template <std::size_t kX, int kProducts>
+Cost cost(Types inputs, Types outputs, const Attrs& attrs) {
+  const auto chunks = LinearChunks::of(inputs[kX], inputs[kX + 1], attrs);
+  const double logits =
+      static_cast<double>(chunks.rows) * static_cast<double>(chunks.classes);
+  Cost all;
+  all.flops = logits * (2 * kProducts * static_cast<double>(chunks.width) + 20);
+  all.bytes = static_cast<double>(chunks.count() - 1) * kProducts *
+              static_cast<double>(inputs[kX + 1].bytes());
+  for (const TensorType& type : inputs) {
+    all.bytes += static_cast<double>(type.bytes());
+  }
+  for (const TensorType& type : outputs) {
+    all.bytes += static_cast<double>(type.bytes());
+  }
+  return all;
+}
+
+const OpDef& grad_op() {
+  static const OpDef op = [] {
+    OpDef made;
+    made.name = "linear_cross_entropy_grad";
+    made.infer = infer_grad;
+    made.cost = cost<1, 3>;
+    return made;
+  }();
+  return op;
+}
+
+// The logits are made again: nothing but x is kept for backward.
+Result<std::vector<ValueId>> gradient(graph::GradientContext& context) {
+  const graph::Node node = context.builder.graph().node(context.node);
+  const auto made =
+      context.builder.emit_all(grad_op(),
+                               {context.output_gradients[0], node.inputs[0],
+                                node.inputs[1], node.inputs[2]},
+                               node.attrs);
+  if (made.empty()) return context.builder.status().error();
+  return std::vector{made[0], made[1], ValueId()};
+}
+
+const OpDef& loss_op() {
+  static const OpDef op = [] {
+    OpDef made;
+    made.name = "linear_cross_entropy";
+    made.infer = infer;
+    made.cost = cost<0, 1>;
+    made.gradient = gradient;
+    return made;
+  }();
+  return op;
+}
+
+}  // namespace
+
+ValueId linear_cross_entropy(graph::Builder& builder, ValueId x, ValueId weight,
+                             ValueId labels, bool transposed) {
+  Attrs attrs;
+  if (transposed) attrs.set("transposed", true);
+  return builder.emit(loss_op(), {x, weight, labels}, std::move(attrs));
+}
+
+std::span<const OpDef* const> linear_loss_ops() {
+  static const OpDef* const ops[] = {&loss_op(), &grad_op()};
+  return ops;
+}
+
+}  // namespace plimsoll::ops

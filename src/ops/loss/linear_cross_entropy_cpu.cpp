@@ -1,0 +1,202 @@
+#include "ops/loss/linear_cross_entropy_cpu.h"
+
+#include "device/cpu/compute_threads.h"
+#include "ops/loss/linear_products_cpu.h"
+#include "ops/loss/loss_loops.h"
+#include "ops/movement/chunked.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::KernelCandidate;
+using graph::KernelQuery;
+using Made = Result<std::unique_ptr<Kernel>>;
+
+// A product that was planned, made.
+using Product = std::unique_ptr<Kernel>;
+
+struct ChunkProducts {
+  Product logits, dx, panel, last_panel;
+};
+
+Result<ChunkProducts> make_products(const LinearPlan& plan,
+                                    const LinearPlan::Chunk& chunk,
+                                    ComputeThreads& threads) {
+  const auto make = [&](const LinearPlan::Product& product) {
+    return make_product(product.shape, {plan.dtype, plan.dtype},
+                        product.candidate, threads);
+  };
+  ChunkProducts made;
+  PLIMSOLL_ASSIGN(made.logits, make(chunk.logits));
+  if (!plan.gradient) return made;
+  PLIMSOLL_ASSIGN(made.dx, make(chunk.dx));
+  PLIMSOLL_ASSIGN(made.panel, make(chunk.panel));
+  if (chunk.last_panel) {
+    PLIMSOLL_ASSIGN(made.last_panel, make(*chunk.last_panel));
+  }
+  return made;
+}
+
+// Both directions: the loss is read off the logits of a chunk, or they become
+// their own gradient, from which x's and the weight's follow.
+template <class T>
+class LinearLoss final : public Kernel {
+ public:
+  static Made make(const LinearPlan& plan, ComputeThreads& threads) {
+    std::unique_ptr<LinearLoss> made(new LinearLoss(plan, threads));
+    if (plan.chunks.count() > 0) {
+      PLIMSOLL_ASSIGN(made->full_, make_products(plan, plan.full, threads));
+    }
+    if (plan.last) {
+      PLIMSOLL_ASSIGN(made->last_, make_products(plan, *plan.last, threads));
+    }
+    return std::unique_ptr<Kernel>(std::move(made));
+  }
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    scratch_ = static_cast<std::byte*>(args.scratch);
+    ok_ = true;
+    const std::int64_t chunks = plan_.chunks.count();
+    for (std::int64_t chunk = 0; ok_ && chunk < chunks; ++chunk) {
+      const bool last = plan_.last && chunk + 1 == chunks;
+      run(last ? last_ : full_, chunk, args);
+    }
+    if (plan_.gradient && chunks == 0) {
+      std::fill_n(static_cast<T*>(args.outputs[1]),
+                  plan_.weight_rows * plan_.panel_width, T(0));
+    }
+    return ok_ ? LaunchStatus::ok : LaunchStatus::failed;
+  }
+
+ private:
+  LinearLoss(const LinearPlan& plan, ComputeThreads& threads)
+      : plan_(plan), threads_(threads) {
+    if constexpr (sizeof(T) == 8) {
+      loops_ = pick_loss_tables().f64;
+    } else {
+      loops_ = pick_loss_tables().f32;
+    }
+  }
+
+  void multiply(const Product& product, const T* a, const T* b, T* c) {
+    const void* const inputs[] = {a, b};
+    void* const outputs[] = {c};
+    ok_ = ok_ && product->launch({inputs, outputs,
+                                  scratch_ + plan_.logits_bytes +
+                                      plan_.panel_bytes}) == LaunchStatus::ok;
+  }
+
+  // `each(first, rows)` for parts of a chunk's rows, as the loss's own kernel
+  // cuts them.
+  template <class Each>
+  void for_rows(std::int64_t rows, const Each& each) {
+    constexpr std::int64_t kElements = 16384;
+    const std::int64_t step =
+        std::max<std::int64_t>(1, kElements / plan_.chunks.classes);
+    auto part = [&](std::int64_t index) {
+      each(index * step, std::min(step, rows - index * step));
+    };
+    threads_.for_each_chunk((rows + step - 1) / step, part);
+  }
+
+  void run(const ChunkProducts& products, std::int64_t chunk,
+           const LaunchArgs& args) {
+    const LinearChunks& c = plan_.chunks;
+    const std::int64_t first = chunk * c.most;
+    const std::int64_t rows = c.rows_of(chunk);
+    const int at = plan_.gradient ? 1 : 0;
+    const T* x = static_cast<const T*>(args.inputs[at]) + first * c.width;
+    const T* weight = static_cast<const T*>(args.inputs[at + 1]);
+    const auto* labels =
+        static_cast<const std::int32_t*>(args.inputs[at + 2]) + first;
+    T* logits = reinterpret_cast<T*>(scratch_);
+    multiply(products.logits, x, weight, logits);
+    if (!plan_.gradient) {
+      T* loss = static_cast<T*>(args.outputs[0]) + first;
+      for_rows(rows, [&](std::int64_t row, std::int64_t count) {
+        loops_.sparse(logits + row * c.classes, labels + row, count, c.classes,
+                      loss + row);
+      });
+      return;
+    }
+    const T* dy = static_cast<const T*>(args.inputs[0]) + first;
+    for_rows(rows, [&](std::int64_t row, std::int64_t count) {
+      T* own = logits + row * c.classes;
+      loops_.sparse_grad(dy + row, own, labels + row, count, c.classes, own);
+    });
+    multiply(products.dx, logits, weight,
+             static_cast<T*>(args.outputs[0]) + first * c.width);
+    add_weight(products, chunk, x, logits, static_cast<T*>(args.outputs[1]));
+  }
+
+  void add_weight(const ChunkProducts& products, std::int64_t chunk, const T* x,
+                  const T* gradient, T* dweight) {
+    const T* left = plan_.chunks.transposed ? gradient : x;
+    const T* right = plan_.chunks.transposed ? x : gradient;
+    T* panel = reinterpret_cast<T*>(scratch_ + plan_.logits_bytes);
+    for (std::int64_t row = 0; row < plan_.weight_rows;
+         row += plan_.panel_rows) {
+      const std::int64_t rows =
+          std::min(plan_.panel_rows, plan_.weight_rows - row);
+      const Product& product =
+          rows == plan_.panel_rows ? products.panel : products.last_panel;
+      T* to = dweight + row * plan_.panel_width;
+      if (chunk == 0) {
+        multiply(product, left + row, right, to);
+        continue;
+      }
+      multiply(product, left + row, right, panel);
+      const std::int64_t elements = rows * plan_.panel_width;
+      for_ranges(
+          threads_,
+          movement_chunks(3.0 * sizeof(T) * static_cast<double>(elements),
+                          threads_.size()),
+          elements, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) to[i] += panel[i];
+          });
+    }
+  }
+
+  LinearPlan plan_;
+  ComputeThreads& threads_;
+  LossLoops<T> loops_;
+  ChunkProducts full_, last_;
+  std::byte* scratch_ = nullptr;
+  bool ok_ = true;
+};
+
+template <bool kGradient>
+Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
+                                                ComputeThreads& threads) {
+  PLIMSOLL_ASSIGN(const LinearPlan plan,
+                  plan_linear(query, kGradient, threads));
+  KernelCandidate candidate;
+  candidate.name = plan.name;
+  candidate.scratch_bytes = plan.scratch_bytes();
+  candidate.private_bytes = plan.private_bytes;
+  candidate.seconds = plan.seconds;
+  return std::vector{candidate};
+}
+
+template <bool kGradient>
+Made create(const KernelQuery& query, const KernelCandidate& candidate,
+            ComputeThreads& threads) {
+  PLIMSOLL_ASSIGN(const LinearPlan plan,
+                  plan_linear(query, kGradient, threads));
+  if (plan.name != candidate.name) {
+    return Error{ErrorCode::unsupported, "the plan needs " + candidate.name +
+                                             ", this machine has " + plan.name};
+  }
+  return plan.dtype == DType::f64 ? LinearLoss<double>::make(plan, threads)
+                                  : LinearLoss<float>::make(plan, threads);
+}
+
+constexpr CpuKernels kKernels[] = {
+    {"linear_cross_entropy", candidates<false>, create<false>},
+    {"linear_cross_entropy_grad", candidates<true>, create<true>}};
+
+}  // namespace
+
+std::span<const CpuKernels> linear_loss_cpu_kernels() { return kKernels; }
+
+}  // namespace plimsoll::ops
