@@ -7,6 +7,7 @@
 #include "ops/loss/loss_cpu.h"
 #include "ops/matmul/matmul_cpu.h"
 #include "ops/movement/movement_cpu.h"
+#include "ops/normalization/normalization_cpu.h"
 #include "ops/random/random_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
@@ -32,6 +33,7 @@ const KernelTable& kernel_table() {
     append(loss_cpu_kernels());
     append(random_cpu_kernels());
     append(update_cpu_kernels());
+    append(normalization_cpu_kernels());
     return kernels;
   }();
   return table;

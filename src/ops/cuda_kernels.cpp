@@ -8,6 +8,7 @@
 #include "ops/loss/loss_cuda.h"
 #include "ops/matmul/matmul_cuda.h"
 #include "ops/movement/movement_cuda.h"
+#include "ops/normalization/normalization_cuda.h"
 #include "ops/random/random_cuda.h"
 #include "ops/reduction/reduction_cuda.h"
 #include "ops/refusal.h"
@@ -33,6 +34,7 @@ const KernelTable& kernel_table() {
     append(loss_cuda_kernels());
     append(random_cuda_kernels());
     append(update_cuda_kernels());
+    append(normalization_cuda_kernels());
     return kernels;
   }();
   return table;

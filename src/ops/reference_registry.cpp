@@ -5,6 +5,7 @@
 #include "ops/loss/loss_reference.h"
 #include "ops/matmul/matmul_reference.h"
 #include "ops/movement/movement_reference.h"
+#include "ops/normalization/normalization_reference.h"
 #include "ops/random/random_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
@@ -29,6 +30,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(loss_references());
   append(random_references());
   append(update_references());
+  append(normalization_references());
   return references;
 }
 

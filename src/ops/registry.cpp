@@ -7,6 +7,7 @@
 #include "ops/loss/loss.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
+#include "ops/normalization/normalization.h"
 #include "ops/random/random.h"
 #include "ops/reduction/reduction.h"
 #include "ops/softmax/softmax.h"
@@ -28,6 +29,7 @@ std::vector<const graph::OpDef*> collect() {
   append(loss_ops());
   append(random_ops());
   append(update_ops());
+  append(normalization_ops());
   return ops;
 }
 

@@ -18,9 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFamilies[] = {"elementwise", "movement", "matmul",
-                                     "reduction",   "softmax",  "loss",
-                                     "random",      "update"};
+constexpr const char* kFamilies[] = {
+    "elementwise", "movement", "matmul", "reduction",    "softmax",
+    "loss",        "random",   "update", "normalization"};
 
 json read_cases(const std::string& family) {
   std::ifstream file(fmt::format("{}/{}.json", PLIMSOLL_NUMPY_CASES, family));
