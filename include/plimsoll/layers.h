@@ -28,6 +28,11 @@ struct Layer {
   std::string bias_initializer = "zeros";
   double rate = 0;
   double negative_slope = 0.2;
+  double epsilon = 1e-3;     // normalization
+  bool scale = true;         // likewise: by gamma
+  bool center = true;        // and by beta; rms has none
+  std::int64_t groups = 32;  // of channels
+  double momentum = 0.99;    // of a batch's moving statistics
   std::string device;  // where it is placed; empty: on the session's device
 };
 
@@ -35,6 +40,10 @@ Layer Dense(std::int64_t units, ActivationFunction activation = linear);
 Layer Activation(ActivationFunction activation);
 Layer Dropout(double rate);
 Layer Flatten();
+Layer LayerNormalization(double epsilon = 1e-3);
+Layer RMSNormalization(double epsilon = 1e-6);
+Layer GroupNormalization(std::int64_t groups = 32, double epsilon = 1e-3);
+Layer BatchNormalization(double momentum = 0.99, double epsilon = 1e-3);
 
 struct Loss {
   const char* name = "";

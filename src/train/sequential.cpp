@@ -39,6 +39,11 @@ train::LayerSpec spec_of(const Layer& layer) {
   spec.bias_initializer = layer.bias_initializer;
   spec.rate = layer.rate;
   spec.negative_slope = layer.negative_slope;
+  spec.epsilon = layer.epsilon;
+  spec.scale = layer.scale;
+  spec.center = layer.center;
+  spec.groups = layer.groups;
+  spec.momentum = layer.momentum;
   spec.device = layer.device;
   return spec;
 }
@@ -108,6 +113,32 @@ Layer Dropout(double rate) {
 }
 
 Layer Flatten() { return layer_of("flatten"); }
+
+Layer LayerNormalization(double epsilon) {
+  Layer layer = layer_of("layer_normalization");
+  layer.epsilon = epsilon;
+  return layer;
+}
+
+Layer RMSNormalization(double epsilon) {
+  Layer layer = layer_of("rms_normalization");
+  layer.epsilon = epsilon;
+  return layer;
+}
+
+Layer GroupNormalization(std::int64_t groups, double epsilon) {
+  Layer layer = layer_of("group_normalization");
+  layer.groups = groups;
+  layer.epsilon = epsilon;
+  return layer;
+}
+
+Layer BatchNormalization(double momentum, double epsilon) {
+  Layer layer = layer_of("batch_normalization");
+  layer.momentum = momentum;
+  layer.epsilon = epsilon;
+  return layer;
+}
 
 // A job over some data, planned for this model. Kept on the heap: programs
 // refer to the plan by address.

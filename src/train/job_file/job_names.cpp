@@ -11,7 +11,14 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kLayers[] = {"dense", "activation", "dropout", "flatten"};
+constexpr string_view kLayers[] = {"dense",
+                                   "activation",
+                                   "dropout",
+                                   "flatten",
+                                   "layer_normalization",
+                                   "rms_normalization",
+                                   "group_normalization",
+                                   "batch_normalization"};
 constexpr string_view kActivations[] = {
     "linear", "relu", "leaky_relu", "sigmoid", "tanh", "gelu", "softmax"};
 constexpr string_view kInitializers[] = {
