@@ -36,6 +36,11 @@ struct Layer {
   std::string embeddings_initializer = "random_uniform";
   double rate = 0;
   double negative_slope = 0.2;
+  double epsilon = 1e-3;     // normalization
+  bool scale = true;         // likewise: by gamma
+  bool center = true;        // and by beta; rms has none
+  std::int64_t groups = 32;  // of channels
+  double momentum = 0.99;    // of a batch's moving statistics
   std::string device;  // where it is placed; empty: on the session's device
 };
 
@@ -46,6 +51,10 @@ Layer Flatten();
 // Rows of a table of input_dim by class index; the model's first layer, whose
 // examples are whole numbers. An index outside of the table gives NaN.
 Layer Embedding(std::int64_t input_dim, std::int64_t output_dim);
+Layer LayerNormalization(double epsilon = 1e-3);
+Layer RMSNormalization(double epsilon = 1e-6);
+Layer GroupNormalization(std::int64_t groups = 32, double epsilon = 1e-3);
+Layer BatchNormalization(double momentum = 0.99, double epsilon = 1e-3);
 
 struct Loss {
   const char* name = "";

@@ -10,6 +10,7 @@
 #include "ops/loss/loss_cpu.h"
 #include "ops/matmul/matmul_cpu.h"
 #include "ops/movement/movement_cpu.h"
+#include "ops/normalization/normalization_cpu.h"
 #include "ops/random/random_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
@@ -40,6 +41,7 @@ const KernelTable& kernel_table() {
     append(indexing_cpu_kernels());
     append(resize_cpu_kernels());
     append(embedding_cpu_kernels());
+    append(normalization_cpu_kernels());
     return kernels;
   }();
   return table;

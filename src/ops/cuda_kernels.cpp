@@ -11,6 +11,7 @@
 #include "ops/loss/loss_cuda.h"
 #include "ops/matmul/matmul_cuda.h"
 #include "ops/movement/movement_cuda.h"
+#include "ops/normalization/normalization_cuda.h"
 #include "ops/random/random_cuda.h"
 #include "ops/reduction/reduction_cuda.h"
 #include "ops/refusal.h"
@@ -41,6 +42,7 @@ const KernelTable& kernel_table() {
     append(indexing_cuda_kernels());
     append(resize_cuda_kernels());
     append(embedding_cuda_kernels());
+    append(normalization_cuda_kernels());
     return kernels;
   }();
   return table;

@@ -7,6 +7,7 @@
 #include "ops/loss/loss_reference.h"
 #include "ops/matmul/matmul_reference.h"
 #include "ops/movement/movement_reference.h"
+#include "ops/normalization/normalization_reference.h"
 #include "ops/random/random_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
@@ -35,6 +36,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(indexing_references());
   append(resize_references());
   append(embedding_references());
+  append(normalization_references());
   return references;
 }
 

@@ -9,6 +9,7 @@
 #include "ops/loss/loss.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
+#include "ops/normalization/normalization.h"
 #include "ops/random/random.h"
 #include "ops/reduction/reduction.h"
 #include "ops/resize/resize.h"
@@ -35,6 +36,7 @@ std::vector<const graph::OpDef*> collect() {
   append(indexing_ops());
   append(resize_ops());
   append(embedding_ops());
+  append(normalization_ops());
   return ops;
 }
 

@@ -11,6 +11,7 @@
 #include "ops/embedding/embedding.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
+#include "ops/normalization/normalization.h"
 #include "ops/random/random.h"
 #include "ops/softmax/softmax.h"
 
@@ -70,10 +71,13 @@ class NetworkBuilder {
     }
     if (layer.type == "flatten") return add_flatten();
     if (layer.type == "embedding") return add_embedding(layer);
-    return wrong(
-        fmt::format("unknown layer type `{}`: known are dense, "
-                    "activation, dropout, flatten, embedding",
-                    layer.type));
+    if (layer.type.ends_with("_normalization")) return add_normalization();
+    return wrong(fmt::format(
+        "unknown layer type `{}`: known are dense, "
+        "activation, dropout, flatten, embedding, layer_normalization, "
+        "rms_normalization, group_normalization, "
+        "batch_normalization",
+        layer.type));
   }
 
   Network finish() {
@@ -175,6 +179,70 @@ class NetworkBuilder {
     return {};
   }
 
+  // One value a channel that training moves, but no gradient.
+  ValueId add_statistic(const std::string& suffix, std::int64_t channels,
+                        const std::string& initializer) {
+    const std::string name = name_ + "/" + suffix;
+    const ValueId value =
+        builder_.state(name, graph::Role::statistic,
+                       {builder_.type(value_).dtype, Shape{channels}});
+    network_.statistics.push_back({name, value, initializer, 1, 1});
+    return value;
+  }
+
+  Status add_normalization() {
+    const LayerSpec& layer = *layer_;
+    const std::int64_t channels = shape().extent(-1);
+    const auto parameter = [&](bool wanted, const char* suffix,
+                               const char* initializer) {
+      return wanted ? add_parameter(suffix, {channels}, initializer, channels,
+                                    channels)
+                    : ValueId();
+    };
+    if (layer.type == "rms_normalization") {
+      const ValueId scale = parameter(true, "scale", "ones");
+      value_ = ops::rms_norm(builder_, value_, scale, layer.epsilon);
+      forget_logits();
+      return {};
+    }
+    const ValueId gamma = parameter(layer.scale, "gamma", "ones");
+    const ValueId beta = parameter(layer.center, "beta", "zeros");
+    if (layer.type == "layer_normalization") {
+      value_ = ops::layer_norm(builder_, value_, gamma, beta, layer.epsilon);
+    } else if (layer.type == "group_normalization") {
+      value_ = ops::group_norm(builder_, value_, gamma, beta, layer.groups,
+                               layer.epsilon);
+    } else if (layer.type == "batch_normalization") {
+      add_batch_normalization(gamma, beta, channels);
+    } else {
+      return wrong(fmt::format(
+          "unknown layer type `{}`: known are layer_normalization, "
+          "rms_normalization, group_normalization, batch_normalization",
+          layer.type));
+    }
+    forget_logits();
+    return {};
+  }
+
+  void add_batch_normalization(ValueId gamma, ValueId beta,
+                               std::int64_t channels) {
+    const ValueId mean = add_statistic("moving_mean", channels, "zeros");
+    const ValueId variance = add_statistic("moving_variance", channels, "ones");
+    if (!options_.training) {
+      value_ = ops::batch_norm_inference(builder_, value_, gamma, beta, mean,
+                                         variance, layer_->epsilon);
+      return;
+    }
+    const ops::BatchNorm made =
+        ops::batch_norm(builder_, value_, gamma, beta, layer_->epsilon);
+    value_ = made.y;
+    builder_.assign(
+        mean, ops::moving_average(builder_, mean, made.mean, layer_->momentum));
+    builder_.assign(variance,
+                    ops::moving_average(builder_, variance, made.variance,
+                                        layer_->momentum));
+  }
+
   Status activate(const std::string& name) {
     forget_logits();
     if (name.empty() || name == "linear") return {};
@@ -225,6 +293,13 @@ bool uses_dropout(const ModelSpec& model) {
 
 bool takes_indices(const ModelSpec& model) {
   return !model.layers.empty() && model.layers.front().type == "embedding";
+}
+
+bool uses_batch_statistics(const ModelSpec& model) {
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.type == "batch_normalization") return true;
+  }
+  return false;
 }
 
 Result<Network> build_network(Builder& builder, const ModelSpec& model,

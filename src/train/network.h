@@ -25,10 +25,13 @@ struct Network {
   graph::ValueId logits;
   std::string last_activation;
   std::vector<Parameter> parameters;
+  std::vector<Parameter> statistics;  // of batches: no gradient moves them
 };
 
 struct NetworkOptions {
-  bool training = false;  // dropout acts only in training
+  // Dropout acts only in training, and only there batches are normalized by
+  // statistics of their own.
+  bool training = false;
   std::int64_t seed = 1;
   graph::ValueId random_step;    // counter; needed when training with dropout
   std::string home = "cpu";      // the job's device
@@ -40,6 +43,9 @@ std::vector<std::string> layer_names(const ModelSpec& model);
 bool uses_dropout(const ModelSpec& model);
 // Whether examples are class indices: the first layer is an embedding.
 bool takes_indices(const ModelSpec& model);
+// Such a model's results depend on which examples share a batch: half a batch
+// twice is not the same as the whole.
+bool uses_batch_statistics(const ModelSpec& model);
 
 // Errors name the layer, the shapes and what was expected.
 Result<Network> build_network(graph::Builder& builder, const ModelSpec& model,

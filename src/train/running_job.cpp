@@ -160,8 +160,13 @@ Status RunningJob::set_initial_state() {
                 std::byte{0});
   }
   const DType dtype = job_.train.precision;
-  for (std::size_t i = 0; i < planned_.graphs.parameters.size(); ++i) {
-    const Parameter& parameter = planned_.graphs.parameters[i];
+  // Statistics behind the parameters: which random numbers a parameter gets
+  // depends on its position.
+  std::vector<Parameter> all = planned_.graphs.parameters;
+  all.insert(all.end(), planned_.graphs.statistics.begin(),
+             planned_.graphs.statistics.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Parameter& parameter = all[i];
     const auto index = find_state(parameter.name);
     if (!index) continue;
     PLIMSOLL_RETURN_IF_ERROR(fill_state(

@@ -42,6 +42,11 @@ train::LayerSpec spec_of(const Layer& layer) {
   spec.embeddings_initializer = layer.embeddings_initializer;
   spec.rate = layer.rate;
   spec.negative_slope = layer.negative_slope;
+  spec.epsilon = layer.epsilon;
+  spec.scale = layer.scale;
+  spec.center = layer.center;
+  spec.groups = layer.groups;
+  spec.momentum = layer.momentum;
   spec.device = layer.device;
   return spec;
 }
@@ -116,6 +121,32 @@ Layer Embedding(std::int64_t input_dim, std::int64_t output_dim) {
   Layer layer = layer_of("embedding");
   layer.input_dim = input_dim;
   layer.output_dim = output_dim;
+  return layer;
+}
+
+Layer LayerNormalization(double epsilon) {
+  Layer layer = layer_of("layer_normalization");
+  layer.epsilon = epsilon;
+  return layer;
+}
+
+Layer RMSNormalization(double epsilon) {
+  Layer layer = layer_of("rms_normalization");
+  layer.epsilon = epsilon;
+  return layer;
+}
+
+Layer GroupNormalization(std::int64_t groups, double epsilon) {
+  Layer layer = layer_of("group_normalization");
+  layer.groups = groups;
+  layer.epsilon = epsilon;
+  return layer;
+}
+
+Layer BatchNormalization(double momentum, double epsilon) {
+  Layer layer = layer_of("batch_normalization");
+  layer.momentum = momentum;
+  layer.epsilon = epsilon;
   return layer;
 }
 

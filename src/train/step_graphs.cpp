@@ -72,6 +72,7 @@ class GraphMaker {
     builder.output(network.output);
     graphs_.output = builder.type(network.output);
     graphs_.parameters = network.parameters;
+    graphs_.statistics = network.statistics;
     if (auto note = note_on_loss(train_.loss, network); !note.empty()) {
       graphs_.notes.push_back(std::move(note));
     }

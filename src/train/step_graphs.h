@@ -30,6 +30,7 @@ struct StepGraphs {
   LabelType labels;
   graph::TensorType output;  // of the model
   std::vector<Parameter> parameters;
+  std::vector<Parameter> statistics;
   std::vector<std::string> notes;
 };
 

@@ -15,13 +15,18 @@ struct Family {
 };
 
 inline std::vector<Family> all_families() {
-  return {
-      {"elementwise", elementwise_records}, {"movement", movement_records},
-      {"matmul", matmul_records},           {"reduction", reduction_records},
-      {"softmax", softmax_records},         {"loss", loss_records},
-      {"random", random_records},           {"update", update_records},
-      {"indexing", indexing_records},       {"resize", resize_records},
-      {"embedding", embedding_records}};
+  return {{"elementwise", elementwise_records},
+          {"movement", movement_records},
+          {"matmul", matmul_records},
+          {"reduction", reduction_records},
+          {"softmax", softmax_records},
+          {"loss", loss_records},
+          {"random", random_records},
+          {"update", update_records},
+          {"indexing", indexing_records},
+          {"resize", resize_records},
+          {"embedding", embedding_records},
+          {"normalization", normalization_records}};
 }
 
 inline std::vector<OpRecord> all_records() {

@@ -36,7 +36,7 @@ long double loss_at(const Case& test, const std::vector<RefTensor>& inputs,
   std::vector<RefTensor> outputs = test.wanted;
   find_reference(test.record->op->name)(inputs, test.attrs, outputs);
   long double loss = 0;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
     for (std::size_t j = 0; j < outputs[i].values.size(); ++j) {
       loss += static_cast<long double>(outputs[i].values[j]) *
               static_cast<long double>(weights[i].values[j]);
@@ -72,8 +72,9 @@ Result<std::vector<RefTensor>> graph_gradients(
     inputs.push_back(builder.input("x", type));
   }
   const auto outputs = builder.emit_all(*test.record->op, inputs, test.attrs);
+  if (!builder.ok()) return builder.status().error();
   ValueId loss;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
     // Indices do not change with a small step.
     if (!is_floating(weights[i].type.dtype)) continue;
     const ValueId weight = builder.input("w", weights[i].type);
@@ -106,7 +107,11 @@ Mistakes check_gradient(const OpRecord& record, ComputeThreads& threads) {
   const Result<Case> test = make_case(record, DType::f64);
   if (!test) return {what + ": " + test.error().message};
   std::vector<RefTensor> weights;
-  for (std::size_t i = 0; i < test->outputs.size(); ++i) {
+  const std::size_t flowing =
+      record.gradient_outputs > 0
+          ? static_cast<std::size_t>(record.gradient_outputs)
+          : test->outputs.size();
+  for (std::size_t i = 0; i < flowing; ++i) {
     weights.push_back(random_weights(test->outputs[i], i));
   }
   const auto gradients = graph_gradients(*test, weights, threads);

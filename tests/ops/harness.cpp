@@ -184,7 +184,7 @@ namespace {
 double tolerance_of(const OpRecord& record, DType dtype) {
   switch (dtype) {
     case DType::f64:
-      return std::min(record.tolerance, 1e-12);
+      return std::min(record.tolerance, record.f64_tolerance);
     case DType::bf16:
       return std::max(record.tolerance, 0x1p-7);
     case DType::f16:

@@ -21,12 +21,17 @@ struct OpRecord {
   graph::Attrs attrs;
   std::vector<Range> ranges;  // one an input; missing ones are [-1, 1]
   // Largest |kernel - reference| / (1 + |reference|) in f32; f64 is held to
-  // 1e-12 where the op computes in f64.
+  // the second one where the op computes in f64.
   double tolerance = 1e-5;
+  double f64_tolerance = 1e-12;
   // Inputs whose gradient is checked against finite differences in f64. Empty:
   // the op has no gradient.
   std::vector<int> gradient_of;
   double gradient_tolerance = 1e-6;
+  // The first outputs that gradients flow back from; 0: all of them.
+  int gradient_outputs = 0;
+  // Inputs that stay f32 where the others become bf16 or f16.
+  std::vector<int> wide_inputs;
 };
 
 // Each family's file in tests/ops/records/ defines one of these.
@@ -41,5 +46,6 @@ std::vector<OpRecord> update_records();
 std::vector<OpRecord> indexing_records();
 std::vector<OpRecord> resize_records();
 std::vector<OpRecord> embedding_records();
+std::vector<OpRecord> normalization_records();
 
 }  // namespace plimsoll::ops::testing

@@ -110,7 +110,9 @@ TEST(Registry, AnUnsupportedDtypeIsRefusedByName) {
       "sparse_softmax_cross_entropy",
       "dropout",
       "argmax_equals",
-      "divide_by_count"};
+      "divide_by_count",
+      "layer_norm",
+      "batch_norm"};
   ComputeThreads threads(1);
   const auto factory = make_cpu_kernels(threads);
   std::set<std::string_view> refused;

@@ -227,7 +227,9 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "mean `shuffle`?"},
       {"type = \"flatten\"", "type = \"conv\"",
        "job.toml:4: model.layers[0].type: unknown layer `conv`; known: "
-       "`dense`, `activation`, `dropout`, `flatten` and `embedding`"},
+       "`dense`, `activation`, `dropout`, `flatten`, `embedding`, "
+       "`layer_normalization`, `rms_normalization`, `group_normalization` and "
+       "`batch_normalization`"},
       {"precision = \"f64\"", "precision = \"float64\"",
        "job.toml:27: train.precision: unknown precision `float64`; known: "
        "`f32`, `f64`, `bf16` and `f16`"},
@@ -246,7 +248,9 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "`units`, the number of its outputs"},
       {"type = \"flatten\"", "name = \"flatten\"",
        "job.toml:4: model.layers[0].type: missing: a layer needs a `type`: "
-       "`dense`, `activation`, `dropout`, `flatten` or `embedding`"},
+       "`dense`, `activation`, `dropout`, `flatten`, `embedding`, "
+       "`layer_normalization`, `rms_normalization`, `group_normalization` or "
+       "`batch_normalization`"},
       {", rate = 0.5", "",
        "job.toml:6: model.layers[2].rate: missing: a dropout layer needs "
        "`rate`, the share of values set to zero"},

@@ -34,10 +34,22 @@ Names keys_of_layer(const std::string& type) {
   static constexpr string_view kEmbedding[] = {
       "type",       "name",   "input_dim",
       "output_dim", "device", "embeddings_initializer"};
+  static constexpr string_view kLayerNorm[] = {"type",  "name",   "epsilon",
+                                               "scale", "center", "device"};
+  static constexpr string_view kRmsNorm[] = {"type", "name", "epsilon",
+                                             "device"};
+  static constexpr string_view kGroupNorm[] = {
+      "type", "name", "groups", "epsilon", "scale", "center", "device"};
+  static constexpr string_view kBatchNorm[] = {
+      "type", "name", "momentum", "epsilon", "scale", "center", "device"};
   if (type == "dense") return kDense;
   if (type == "embedding") return kEmbedding;
   if (type == "activation") return kActivation;
   if (type == "dropout") return kDropout;
+  if (type == "layer_normalization") return kLayerNorm;
+  if (type == "rms_normalization") return kRmsNorm;
+  if (type == "group_normalization") return kGroupNorm;
+  if (type == "batch_normalization") return kBatchNorm;
   return kFlatten;
 }
 
@@ -78,6 +90,12 @@ LayerSpec read_layer(JobErrors& errors, const JobValue& value,
     table.require("rate", "`rate`, the share of values set to zero");
     table.read("rate", kFraction, layer.rate);
   }
+  if (layer.type == "rms_normalization") layer.epsilon = 1e-6;
+  table.read("epsilon", kAboveZero, layer.epsilon);
+  table.read("scale", layer.scale);
+  table.read("center", layer.center);
+  table.read("groups", IntegerRange{}, layer.groups);
+  table.read("momentum", kFraction, layer.momentum);
   if (table.has("negative_slope") && layer.activation != "leaky_relu") {
     table.complain("negative_slope", "only leaky_relu has one");
   }

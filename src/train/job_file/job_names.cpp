@@ -11,8 +11,15 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kLayers[] = {"dense", "activation", "dropout", "flatten",
-                                   "embedding"};
+constexpr string_view kLayers[] = {"dense",
+                                   "activation",
+                                   "dropout",
+                                   "flatten",
+                                   "embedding",
+                                   "layer_normalization",
+                                   "rms_normalization",
+                                   "group_normalization",
+                                   "batch_normalization"};
 constexpr string_view kActivations[] = {
     "linear",    "relu", "leaky_relu", "sigmoid", "tanh",     "gelu",
     "gelu_tanh", "silu", "swish",      "elu",     "softplus", "softmax"};
