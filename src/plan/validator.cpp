@@ -324,15 +324,15 @@ Status validate(const graph::LoweredGraph& program, const ProgramPlan& plan,
   PLIMSOLL_RETURN_IF_ERROR(check_places(program));
   PLIMSOLL_ASSIGN(const auto blocks,
                   blocks_of(program, plan, where, Mason{alignment_bytes}));
-  for (const auto& [place, range] :
-       {std::pair{graph::Place::home, &plan.home},
-        std::pair{graph::Place::host, &plan.host}}) {
+  for (const graph::Place place : {graph::Place::home, graph::Place::host}) {
+    const TransientRange& range =
+        place == graph::Place::home ? plan.home : plan.host;
     std::vector<Block> here;
     std::copy_if(blocks.begin(), blocks.end(), std::back_inserter(here),
                  [&](const Block& block) { return block.place == place; });
-    PLIMSOLL_RETURN_IF_ERROR(check_height(here, *range));
+    PLIMSOLL_RETURN_IF_ERROR(check_height(here, range));
     PLIMSOLL_RETURN_IF_ERROR(
-        check_overlaps_and_sums(here, plan.order.size(), *range));
+        check_overlaps_and_sums(here, plan.order.size(), range));
   }
   return check_claims(program, plan);
 }
