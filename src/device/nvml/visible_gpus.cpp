@@ -16,14 +16,11 @@ namespace {
 // toolkit, the library with the driver.
 constexpr int kSuccess = 0;
 constexpr int kNoDevice = 100;
-struct Uuid {
-  std::uint8_t bytes[16];
-};
 struct Calls {
   int (*init)(unsigned int flags) = nullptr;
   int (*count)(int* count) = nullptr;
   int (*get)(int* device, int ordinal) = nullptr;
-  int (*uuid)(Uuid* uuid, int device) = nullptr;
+  int (*uuid)(unsigned char* bytes, int device) = nullptr;
   int (*bus)(char* text, int length, int device) = nullptr;
 };
 
@@ -60,11 +57,11 @@ Result<GpuIdentity> identity_of(const Calls& calls, int ordinal) {
   if (const int code = calls.get(&device, ordinal)) {
     return failed("cuDeviceGet", code);
   }
-  Uuid uuid{};
-  if (const int code = calls.uuid(&uuid, device)) {
+  std::array<std::uint8_t, 16> uuid{};
+  if (const int code = calls.uuid(uuid.data(), device)) {
     return failed("cuDeviceGetUuid", code);
   }
-  GpuIdentity identity{gpu_uuid_text(std::to_array(uuid.bytes)), {}};
+  GpuIdentity identity{gpu_uuid_text(uuid), {}};
   std::array<char, 32> bus{};
   if (calls.bus(bus.data(), static_cast<int>(bus.size()) - 1, device) ==
       kSuccess) {

@@ -130,8 +130,9 @@ void topk_grad_values(const std::vector<RefTensor>& inputs, const Attrs&,
   auto& dx = outputs[0].values;
   std::fill(dx.begin(), dx.end(), 0.0);
   for (std::size_t i = 0; i < inputs[0].values.size(); ++i) {
-    const auto at = static_cast<std::size_t>(inputs[1].values[i]);
-    if (at < n) dx[i / k * n + at] = inputs[0].values[i];
+    const double at = inputs[1].values[i];
+    if (at < 0 || at >= static_cast<double>(n)) continue;
+    dx[i / k * n + static_cast<std::size_t>(at)] = inputs[0].values[i];
   }
 }
 
