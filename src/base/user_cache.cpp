@@ -1,16 +1,16 @@
 #include "base/user_cache.h"
 
-#include <cstdlib>
+#include "base/environment.h"
 
 namespace plimsoll {
 
 std::filesystem::path user_cache_folder() {
   namespace fs = std::filesystem;
-  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder) {
-    return fs::path(folder) / "plimsoll";
+  if (const auto folder = environment_text("XDG_CACHE_HOME")) {
+    return fs::path(*folder) / "plimsoll";
   }
-  if (const char* home = std::getenv("HOME"); home && *home) {
-    return fs::path(home) / ".cache" / "plimsoll";
+  if (const auto home = environment_text("HOME")) {
+    return fs::path(*home) / ".cache" / "plimsoll";
   }
   return {};
 }

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
+#include "base/environment.h"
 #include "cli/exit_codes.h"
 #include "cli/shell_text.h"
 
@@ -22,12 +22,6 @@ constexpr char kExitCodes[] =
     "again with --resume.";
 constexpr char kHostMemory[] = "PLIMSOLL_HOST_MEMORY";
 constexpr char kDeviceMemory[] = "PLIMSOLL_DEVICE_MEMORY";
-
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (!value || !*value) return std::nullopt;
-  return value;
-}
 
 // Options as typed; they become overrides, which are checked as the job
 // file's own values are.
@@ -90,8 +84,8 @@ void finish_job(JobArguments& job, const JobOptions& options,
   add("train.epochs", options.epochs);
   add("train.seed", options.seed);
   add("train.precision", options.precision);
-  job.run.host_memory_env = environment(kHostMemory);
-  job.run.device_memory_env = environment(kDeviceMemory);
+  job.run.host_memory_env = environment_text(kHostMemory);
+  job.run.device_memory_env = environment_text(kDeviceMemory);
   job.typed = "plimsoll " + shell_join(arguments);
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/environment.h"
 #include "base/units.h"
 #include "cli/devices.h"
 #include "cli/output.h"
@@ -17,15 +18,6 @@
 #include "train/job_file/job_file.h"
 
 namespace plimsoll::cli {
-namespace {
-
-std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-}
-
-}  // namespace
-
 int run(const Message& message) {
   if (message.exit_code == kDone) return print_result(message.text, kDone);
   print(stderr, message.text);
@@ -36,7 +28,8 @@ int run(const DevicesCommand& command) {
   const auto memory = read_system_memory();
   if (!memory) return fail(memory.error());
   const auto budget = resolve_host_budget(
-      {std::nullopt, variable("PLIMSOLL_HOST_MEMORY"), std::nullopt}, *memory);
+      {std::nullopt, environment_text("PLIMSOLL_HOST_MEMORY"), std::nullopt},
+      *memory);
   if (!budget) return fail(budget.error());
   const CpuInfo cpu = read_cpu_info();
   const auto measured = [&](const std::string& device) {
@@ -45,7 +38,8 @@ int run(const DevicesCommand& command) {
     return profile && profile->measured ? std::optional(*std::move(profile))
                                         : std::nullopt;
   };
-  const auto cuda = list_cuda(measured, variable("PLIMSOLL_DEVICE_MEMORY"));
+  const auto cuda =
+      list_cuda(measured, environment_text("PLIMSOLL_DEVICE_MEMORY"));
   if (!cuda) return fail(cuda.error());
   return print_result(command.json ? devices_json(cpu, *memory, *budget, *cuda)
                                    : devices_text(cpu, *memory, *budget, *cuda),

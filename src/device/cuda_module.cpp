@@ -33,6 +33,15 @@ std::vector<fs::path> places() {
   return paths;
 }
 
+// The first that is there; empty: none.
+fs::path module_file() {
+  for (const fs::path& path : places()) {
+    std::error_code none;
+    if (fs::exists(path, none)) return path;
+  }
+  return {};
+}
+
 // The first folder of the linker's that has a file of this name, and what it
 // has; the linker's own cache is not read, its folders are.
 std::vector<std::string> library_files(const std::string& start) {
@@ -99,28 +108,21 @@ Result<CudaModule*> open_cuda_module() {
 }
 
 std::string module_program() {
-  std::error_code none;
-  for (const fs::path& module : places()) {
-    if (!fs::exists(module, none)) continue;
-    const fs::path folder = module.parent_path();
-    for (const fs::path& path :
-         {folder / "plimsoll",
-          fs::path(PLIMSOLL_INSTALL_PREFIX) / "bin/plimsoll"}) {
-      if (fs::is_regular_file(path, none)) return path.string();
-    }
+  const fs::path module = module_file();
+  if (module.empty()) return {};
+  for (const fs::path& path :
+       {module.parent_path() / "plimsoll",
+        fs::path(PLIMSOLL_INSTALL_PREFIX) / "bin/plimsoll"}) {
+    std::error_code none;
+    if (fs::is_regular_file(path, none)) return path.string();
   }
   return {};
 }
 
 std::vector<std::string> cuda_module_files() {
-  std::vector<std::string> files;
-  for (const fs::path& path : places()) {
-    std::error_code none;
-    if (!fs::exists(path, none)) continue;
-    files.push_back(path.string());
-    break;
-  }
-  if (files.empty()) return files;
+  const fs::path module = module_file();
+  if (module.empty()) return {};
+  std::vector<std::string> files = {module.string()};
   for (const char* library : {"libcublasLt.so.", "libnvrtc.so."}) {
     for (std::string& file : library_files(library)) {
       files.push_back(std::move(file));

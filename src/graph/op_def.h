@@ -71,13 +71,13 @@ struct OpDef {
   // the op is not differentiable and says so when asked.
   Result<std::vector<ValueId>> (*gradient)(GradientContext& context) = nullptr;
 
-  std::vector<InPlace> in_place;
+  std::vector<InPlace> in_place = {};
   // The single output is the input's bytes under another shape.
   bool is_view = false;
   // May be run again instead of keeping its outputs.
   bool recomputable = true;
   // Set for ops that the fused element-wise kernel can run.
-  std::optional<ElementwiseCode> elementwise;
+  std::optional<ElementwiseCode> elementwise = {};
 };
 
 }  // namespace plimsoll::graph

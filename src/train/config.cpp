@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 
+#include "base/environment.h"
 #include "base/units.h"
 #include "device/cpu/cpu_info.h"
 #include "device/nvml/visible_gpus.h"
@@ -68,24 +68,18 @@ std::vector<config::PhysicalDevice> all_devices() {
   return devices;
 }
 
-BudgetRequest request_of(const char* name) {
-  BudgetRequest request;
-  if (const char* text = std::getenv(name)) request.environment = text;
-  return request;
-}
-
 // What a session without wishes of its own would get.
 Budget budget_of(const config::PhysicalDevice& device) {
   const auto limit = configured(device.name).limit();
   if (device.kind != "cpu") {
     return value_or_throw(resolve_device_budget(
-        request_of("PLIMSOLL_DEVICE_MEMORY"),
+        {{}, environment_text("PLIMSOLL_DEVICE_MEMORY"), {}},
         {device.total_bytes, device.free_bytes, device.model, limit}));
   }
   SystemMemory system = value_or_throw(read_system_memory());
   if (limit) system.limits.push_back(*limit);
-  return value_or_throw(
-      resolve_host_budget(request_of("PLIMSOLL_HOST_MEMORY"), system));
+  return value_or_throw(resolve_host_budget(
+      {{}, environment_text("PLIMSOLL_HOST_MEMORY"), {}}, system));
 }
 
 }  // namespace

@@ -101,25 +101,13 @@ Stage CudaJob::stage_of(int program) const {
 
 // Fields lie in a slot of the device as they do in the feeder's.
 void CudaJob::bind(runtime::Program& program, Stage stage,
-                   std::size_t slot) const {
-  const JobInput& input = data_.input(stage);
-  const auto& offsets = planned_.feed(stage).layout.field_offsets;
-  int number = 0;
-  for (const int field : {input.features, input.labels}) {
-    program.bind_input(
-        number++, input_slot(slot) + offsets[static_cast<std::size_t>(field)]);
-  }
-}
-
-void CudaJob::bind_host(runtime::Program& program, Stage stage,
-                        const std::byte* slot) const {
+                   const std::byte* batch, graph::Place place) const {
   const JobInput& input = data_.input(stage);
   const auto& offsets = planned_.feed(stage).layout.field_offsets;
   int number = 0;
   for (const int field : {input.features, input.labels}) {
     program.bind_input(number++,
-                       slot + offsets[static_cast<std::size_t>(field)],
-                       graph::Place::host);
+                       batch + offsets[static_cast<std::size_t>(field)], place);
   }
 }
 
@@ -132,8 +120,9 @@ std::vector<CudaJob::Part> CudaJob::split(const runtime::Program& program) {
         .runs_on_host();
   };
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    if (i == 0 || on_host(i) != on_host(i - 1)) {
+    if (i == 0 || on_host(i) != parts.back().on_host) {
       parts.emplace_back().first = i;
+      parts.back().on_host = on_host(i);
     }
     parts.back().last = i + 1;
   }
@@ -146,19 +135,17 @@ Status CudaJob::prepare(Machine& machine) {
   for (const auto& placed : programs_) {
     runtime::Program& program = *placed;
     const Stage stage = stage_of(static_cast<int>(parts_.size()));
-    bind(program, stage, 0);
-    bind_host(program, stage, memory_.staging());
+    bind(program, stage, input_slot(0), graph::Place::home);
+    bind(program, stage, memory_.staging(), graph::Place::host);
     parts_.push_back(split(program));
     program.record_ranges();
     for (Part& part : parts_.back()) {
-      const auto launches =
-          program.launches().subspan(part.first, part.last - part.first);
-      if (program.lowered()
-              .instructions[static_cast<std::size_t>(launches[0].instruction)]
-              .runs_on_host()) {
+      if (part.on_host) {
         PLIMSOLL_RETURN_IF_ERROR(run_on_host(part, program));
         continue;
       }
+      const auto launches =
+          program.launches().subspan(part.first, part.last - part.first);
       PLIMSOLL_ASSIGN(part.launches,
                       runtime::CudaProgram::prepare(
                           program, launches, machine.cuda_catalog(), device_,
@@ -175,7 +162,7 @@ Status CudaJob::prepare(Machine& machine) {
 
 Status CudaJob::record(Part& part, runtime::Program& program, Stage stage) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    bind(program, stage, slot);
+    bind(program, stage, input_slot(slot), graph::Place::home);
     PLIMSOLL_ASSIGN(auto recording, device_.record(*compute_, [&] {
       return part.launches->enqueue(*compute_);
     }));
@@ -245,7 +232,7 @@ Status CudaJob::plant_fault() {
   const int program = planned_.programs_of(Stage::train).full;
   if (op == nullptr || *op == '\0' || program < 0) return {};
   const auto number = static_cast<std::size_t>(program);
-  bind(*programs_[number], Stage::train, 0);
+  bind(*programs_[number], Stage::train, input_slot(0), graph::Place::home);
   bool planted = false;
   for (Part& part : parts_[number]) {
     if (!part.launches || !part.launches->runs(op)) continue;
@@ -315,9 +302,9 @@ Status CudaJob::enqueue(int program, const Feed& feed, const data::Batch& batch,
 Status CudaJob::run(int program, std::size_t slot, const std::byte* batch) {
   const auto index = static_cast<std::size_t>(program);
   const std::vector<Part>& parts = parts_[index];
-  bind_host(*programs_[index], stage_of(program), batch);
   for (const Part& part : parts) {
-    if (!part.launches) {
+    if (part.on_host) {
+      bind(*programs_[index], stage_of(program), batch, graph::Place::host);
       PLIMSOLL_RETURN_IF_ERROR(run_on_host(part, *programs_[index]));
       continue;
     }

@@ -58,6 +58,7 @@ class CudaJob {
   struct Part {
     std::size_t first = 0;  // of the program's launches
     std::size_t last = 0;   // after the last of them
+    bool on_host = false;
     std::unique_ptr<runtime::CudaProgram> launches;  // null: on the host
     std::uint32_t first_mark = 0;  // the number of its first launch
     std::vector<std::unique_ptr<CudaRecording>> recordings;  // by slot
@@ -79,9 +80,9 @@ class CudaJob {
   static std::vector<Part> split(const runtime::Program& program);
   Status record(Part& part, runtime::Program& program, Stage stage);
   Status run_on_host(const Part& part, runtime::Program& program);
-  void bind(runtime::Program& program, Stage stage, std::size_t slot) const;
-  void bind_host(runtime::Program& program, Stage stage,
-                 const std::byte* slot) const;
+  // The batch that what runs at `place` reads.
+  void bind(runtime::Program& program, Stage stage, const std::byte* batch,
+            graph::Place place) const;
   std::byte* input_slot(std::size_t slot) const;
   Stage stage_of(int program) const;
   Status run(int program, std::size_t slot, const std::byte* batch);

@@ -142,6 +142,11 @@ std::string summary_path(const std::string& run_dir) {
   return run_dir + "/summary.json";
 }
 
+bool says_failed(const std::string& summary) {
+  const Json read = Json::parse(summary, nullptr, /*allow_exceptions=*/false);
+  return read.is_object() && read.contains("failed");
+}
+
 std::string summary_json(const plan::JobPlan& plan, const FitRecord& record,
                          const Measured& measured, const std::string& failure) {
   Json metrics = Json::object();

@@ -35,6 +35,8 @@ Status send_scalars(const FitRecord& record, const Progress& progress,
                     const ScalarSink& sink);
 
 std::string summary_path(const std::string& run_dir);
+// Whether a summary's text is that of a run that ended with an error.
+bool says_failed(const std::string& summary);
 
 struct MeasuredDevice {
   std::int64_t mapped_bytes = 0;  // at the driver's own call, the most

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
-
+#include "base/environment.h"
 #include "device/device_name.h"
 #include "train/process_config.h"
 
@@ -14,17 +13,12 @@ std::optional<std::string> said(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-std::optional<std::string> variable(const char* name) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
-}
-
 RunOptions options_of(const SessionOptions& session) {
   RunOptions options;
   options.host_memory_flag = said(session.host);
-  options.host_memory_env = variable("PLIMSOLL_HOST_MEMORY");
+  options.host_memory_env = environment_text("PLIMSOLL_HOST_MEMORY");
   options.device_memory_flag = said(session.device_memory);
-  options.device_memory_env = variable("PLIMSOLL_DEVICE_MEMORY");
+  options.device_memory_env = environment_text("PLIMSOLL_DEVICE_MEMORY");
   options.device = session.device;
   options.device_profile = said(session.device_profile);
   options.threads = session.threads;

@@ -43,8 +43,7 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
     PLIMSOLL_ASSIGN(start, load_checkpoint(checkpoint, *running_, examples()));
     if (start.epoch >= job_.train.epochs) {
       std::string summary = read_text(summary_path(request_.run_dir));
-      const bool failed = summary.find("\"failed\"") != std::string::npos;
-      if (!summary.empty() && !failed) {
+      if (!summary.empty() && !says_failed(summary)) {
         return finished(start, std::move(summary));
       }
     }

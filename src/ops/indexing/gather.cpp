@@ -128,26 +128,22 @@ Result<std::vector<ValueId>> scatter_gradient(GradientContext& context) {
 }  // namespace
 
 const OpDef& gather_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "gather";
-    made.infer = infer_gather;
-    made.cost = gather_cost;
-    made.gradient = gather_gradient;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "gather",
+      .infer = infer_gather,
+      .cost = gather_cost,
+      .gradient = gather_gradient,
+  };
   return op;
 }
 
 const OpDef& scatter_add_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "scatter_add";
-    made.infer = infer_scatter_add;
-    made.cost = scatter_cost;
-    made.gradient = scatter_gradient;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "scatter_add",
+      .infer = infer_scatter_add,
+      .cost = scatter_cost,
+      .gradient = scatter_gradient,
+  };
   return op;
 }
 

@@ -81,13 +81,11 @@ Cost cost(Types inputs, Types outputs, const Attrs& attrs) {
 }
 
 const OpDef& grad_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "linear_cross_entropy_grad";
-    made.infer = infer_grad;
-    made.cost = cost<1, 3>;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "linear_cross_entropy_grad",
+      .infer = infer_grad,
+      .cost = cost<1, 3>,
+  };
   return op;
 }
 
@@ -104,14 +102,12 @@ Result<std::vector<ValueId>> gradient(graph::GradientContext& context) {
 }
 
 const OpDef& loss_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "linear_cross_entropy";
-    made.infer = infer;
-    made.cost = cost<0, 1>;
-    made.gradient = gradient;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "linear_cross_entropy",
+      .infer = infer,
+      .cost = cost<0, 1>,
+      .gradient = gradient,
+  };
   return op;
 }
 

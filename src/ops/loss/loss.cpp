@@ -118,15 +118,13 @@ const OpDef& loss_op() {
 
 template <bool kSparse>
 const OpDef& loss_grad_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = kSparse ? "sparse_softmax_cross_entropy_grad"
-                        : "softmax_cross_entropy_grad";
-    made.infer = infer_loss_grad<kSparse>;
-    made.cost = row_cost;
-    made.in_place = {{1, 0}};
-    return made;
-  }();
+  static const OpDef op = {
+      .name = kSparse ? "sparse_softmax_cross_entropy_grad"
+                      : "softmax_cross_entropy_grad",
+      .infer = infer_loss_grad<kSparse>,
+      .cost = row_cost,
+      .in_place = {{1, 0}},
+  };
   return op;
 }
 
@@ -141,13 +139,11 @@ Result<std::vector<ValueId>> loss_gradient(GradientContext& context) {
 }
 
 const OpDef& argmax_equals_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "argmax_equals";
-    made.infer = infer_argmax_equals;
-    made.cost = row_cost;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "argmax_equals",
+      .infer = infer_argmax_equals,
+      .cost = row_cost,
+  };
   return op;
 }
 

@@ -54,14 +54,12 @@ Result<std::vector<ValueId>> expand_gradient(GradientContext& context) {
 }  // namespace
 
 const OpDef& expand_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "expand";
-    made.infer = infer_expand;
-    made.cost = expand_cost;
-    made.gradient = expand_gradient;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "expand",
+      .infer = infer_expand,
+      .cost = expand_cost,
+      .gradient = expand_gradient,
+  };
   return op;
 }
 

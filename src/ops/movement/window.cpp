@@ -189,26 +189,22 @@ Result<Window> pad_window(const Shape& smaller, const Attrs& attrs) {
 }
 
 const OpDef& slice_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "slice";
-    made.infer = infer_slice;
-    made.cost = slice_cost;
-    made.gradient = slice_gradient;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "slice",
+      .infer = infer_slice,
+      .cost = slice_cost,
+      .gradient = slice_gradient,
+  };
   return op;
 }
 
 const OpDef& pad_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "pad";
-    made.infer = infer_pad;
-    made.cost = pad_cost;
-    made.gradient = pad_gradient;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "pad",
+      .infer = infer_pad,
+      .cost = pad_cost,
+      .gradient = pad_gradient,
+  };
   return op;
 }
 

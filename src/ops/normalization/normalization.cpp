@@ -43,14 +43,12 @@ Cost cost(std::span<const TensorType> inputs,
 
 template <NormKind kKind>
 const OpDef& grad_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = norm_name(kKind, true);
-    made.infer = infer<kKind, true>;
-    made.cost = cost<kKind, true>;
-    made.in_place = {{0, 0}, {1, 0}};  // dx in dy, or in x
-    return made;
-  }();
+  static const OpDef op = {
+      .name = norm_name(kKind, true),
+      .infer = infer<kKind, true>,
+      .cost = cost<kKind, true>,
+      .in_place = {{0, 0}, {1, 0}},  // dx in dy, or in x
+  };
   return op;
 }
 
@@ -100,15 +98,13 @@ Result<std::vector<ValueId>> gradient(GradientContext& context) {
 
 template <NormKind kKind>
 const OpDef& norm_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = norm_name(kKind, false);
-    made.infer = infer<kKind, false>;
-    made.cost = cost<kKind, false>;
-    made.gradient = gradient<kKind>;
-    made.in_place = {{0, 0}};
-    return made;
-  }();
+  static const OpDef op = {
+      .name = norm_name(kKind, false),
+      .infer = infer<kKind, false>,
+      .cost = cost<kKind, false>,
+      .gradient = gradient<kKind>,
+      .in_place = {{0, 0}},
+  };
   return op;
 }
 

@@ -44,15 +44,13 @@ Result<std::vector<ValueId>> dropout_gradient(graph::GradientContext& context) {
 }
 
 const OpDef& dropout_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "dropout";
-    made.infer = infer_dropout;
-    made.cost = dropout_cost;
-    made.gradient = dropout_gradient;
-    made.in_place = {{0, 0}};
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "dropout",
+      .infer = infer_dropout,
+      .cost = dropout_cost,
+      .gradient = dropout_gradient,
+      .in_place = {{0, 0}},
+  };
   return op;
 }
 

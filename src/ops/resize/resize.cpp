@@ -85,25 +85,21 @@ Result<std::vector<ValueId>> resize_gradient(GradientContext& context) {
 }
 
 const OpDef& resize_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "resize";
-    made.infer = infer_resize;
-    made.cost = resize_cost;
-    made.gradient = resize_gradient;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "resize",
+      .infer = infer_resize,
+      .cost = resize_cost,
+      .gradient = resize_gradient,
+  };
   return op;
 }
 
 const OpDef& resize_grad_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "resize_grad";
-    made.infer = infer_resize_grad;
-    made.cost = resize_cost;
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "resize_grad",
+      .infer = infer_resize_grad,
+      .cost = resize_cost,
+  };
   return op;
 }
 

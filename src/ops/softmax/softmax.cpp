@@ -50,27 +50,23 @@ Result<std::vector<ValueId>> softmax_gradient(graph::GradientContext& context) {
 }
 
 const OpDef& softmax_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "softmax";
-    made.infer = infer_softmax;
-    made.cost = softmax_cost;
-    made.gradient = softmax_gradient;
-    made.in_place = {{0, 0}};
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "softmax",
+      .infer = infer_softmax,
+      .cost = softmax_cost,
+      .gradient = softmax_gradient,
+      .in_place = {{0, 0}},
+  };
   return op;
 }
 
 const OpDef& softmax_grad_op() {
-  static const OpDef op = [] {
-    OpDef made;
-    made.name = "softmax_grad";
-    made.infer = infer_softmax_grad;
-    made.cost = softmax_cost;
-    made.in_place = {{0, 0}, {1, 0}};
-    return made;
-  }();
+  static const OpDef op = {
+      .name = "softmax_grad",
+      .infer = infer_softmax_grad,
+      .cost = softmax_cost,
+      .in_place = {{0, 0}, {1, 0}},
+  };
   return op;
 }
 

@@ -1,0 +1,172 @@
+"""The ops of dense networks."""
+import math
+
+import numpy as np
+
+from case import case, f32, integers, wide
+
+
+def movement():
+    x = f32(3, 4, 5)
+    case("movement", "reshape", [x], wide(x).reshape(6, 10),
+         {"shape": {"shape": [6, 10]}})
+    for perm in ([2, 0, 1], [1, 0, 2], [2, 1, 0]):
+        case("movement", "transpose", [x], wide(x).transpose(perm),
+             {"perm": {"ints": perm}},
+             name="transpose_" + "".join(map(str, perm)))
+    case("movement", "copy", [x], wide(x))
+    y = f32(4, 9, low=-100, high=100)
+    case("movement", "cast", [y], np.trunc(wide(y)),
+         {"dtype": {"string": "i32"}}, name="cast_to_i32", dtypes=["i32"])
+    case("movement", "cast", [y], wide(y.astype(np.float16)),
+         {"dtype": {"string": "f16"}}, name="cast_to_f16", dtypes=["f16"],
+         tolerance=0)
+    n = integers(4, 9, low=-1000, high=1000)
+    case("movement", "cast", [n], wide(n), {"dtype": {"string": "f32"}},
+         name="cast_from_i32", dtypes=["f32"])
+
+
+def matmul():
+    for ta in (False, True):
+        for tb in (False, True):
+            a, b = f32(5, 13), f32(13, 7)
+            attrs = {"transpose_a": {"bool": ta}, "transpose_b": {"bool": tb}}
+            case("matmul", "matmul",
+                 [a.T.copy() if ta else a, b.T.copy() if tb else b],
+                 wide(a) @ wide(b), attrs, name=f"matmul_{ta:d}{tb:d}")
+    a, b, bias = f32(8, 20), f32(20, 12), f32(12)
+    case("matmul", "matmul", [a, b, bias],
+         np.maximum(wide(a) @ wide(b) + wide(bias), 0),
+         {"activation": {"string": "relu"}}, name="matmul_bias_relu")
+    a, b = f32(2, 3, 4, 6), f32(2, 3, 6, 5)
+    case("matmul", "matmul", [a, b], wide(a) @ wide(b), name="matmul_batches")
+
+
+def reduction():
+    functions = {"reduce_sum": np.sum, "reduce_mean": np.mean,
+                 "reduce_max": np.max}
+    for op, function in functions.items():
+        for axes in ([0], [1], [-1], [0, 2], []):
+            for keep in (False, True):
+                x = f32(4, 3, 5, low=-2, high=2)
+                over = tuple(axes) if axes else None
+                name = f"{op}_{'_'.join(map(str, axes)) or 'all'}_{keep:d}"
+                case("reduction", op, [x],
+                     function(wide(x), axis=over, keepdims=keep),
+                     {"axes": {"ints": axes}, "keepdims": {"bool": keep}},
+                     name=name)
+    x = f32(5)
+    case("reduction", "divide_by_count", [x], wide(x) / 12,
+         {"axes": {"ints": [1, 2]}, "shape": {"shape": [5, 3, 4]}})
+
+
+def softmax_of(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def softmax():
+    for name, limit in (("small", 4), ("huge", 1e4)):
+        x = f32(6, 21, low=-limit, high=limit)
+        case("softmax", "softmax", [x], softmax_of(wide(x)),
+             name="softmax_" + name)
+    dy, y = f32(4, 9), f32(4, 9, low=0, high=1)
+    a, b = wide(dy, y)
+    case("softmax", "softmax_grad", [dy, y],
+         (a - (a * b).sum(-1, keepdims=True)) * b)
+
+
+def loss():
+    for name, limit in (("small", 4), ("huge", 1e4)):
+        x = f32(7, 11, low=-limit, high=limit)
+        dense = f32(7, 11, low=0, high=1)
+        sparse = integers(7, high=11)
+        dy = f32(7)
+        logits = wide(x)
+        top = logits.max(-1, keepdims=True)
+        logs = logits - top - np.log(
+            np.exp(logits - top).sum(-1, keepdims=True))
+        one_hot = np.eye(11)[sparse]
+        for op, labels, weights in (
+                ("softmax_cross_entropy", dense, wide(dense)),
+                ("sparse_softmax_cross_entropy", sparse, one_hot)):
+            case("loss", op, [x, labels], -(weights * logs).sum(-1),
+                 name=f"{op}_{name}")
+            total = weights.sum(-1, keepdims=True)
+            case("loss", op + "_grad", [dy, x, labels],
+                 wide(dy)[:, None] * (total * np.exp(logs) - weights),
+                 name=f"{op}_grad_{name}")
+    x = f32(3, 4)
+    bad = np.array([1, 4, -1], dtype=np.int32)
+    logs = np.log(softmax_of(wide(x)))
+    case("loss", "sparse_softmax_cross_entropy", [x, bad],
+         np.array([-logs[0, 1], np.nan, np.nan]), name="sparse_bad_labels")
+    scores = integers(9, 6, high=3).astype(np.float32)  # ties: the first wins
+    labels = integers(9, high=6)
+    case("loss", "argmax_equals", [scores, labels],
+         (scores.argmax(-1) == labels) * 1.0, dtypes=["f32"])
+    dense = f32(9, 6)
+    case("loss", "argmax_equals", [scores, dense],
+         (scores.argmax(-1) == dense.argmax(-1)) * 1.0, dtypes=["f32"],
+         name="argmax_equals_dense")
+
+
+M64 = (1 << 64) - 1
+
+
+def philox(key, high, low):
+    """Philox 4x32-10 as published."""
+    x = [low & 0xFFFFFFFF, low >> 32, high & 0xFFFFFFFF, high >> 32]
+    k0, k1 = key & 0xFFFFFFFF, key >> 32
+    for _ in range(10):
+        p0, p1 = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+        x = [(p1 >> 32) ^ x[1] ^ k0, p1 & 0xFFFFFFFF,
+             (p0 >> 32) ^ x[3] ^ k1, p0 & 0xFFFFFFFF]
+        k0 = (k0 + 0x9E3779B9) & 0xFFFFFFFF
+        k1 = (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return x
+
+
+def mix(x):
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & M64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & M64
+    return x ^ (x >> 31)
+
+
+def dropout():
+    for rate, seed, op_id, step in ((0.5, 1, 0, 0), (0.1, -3, 7, 123456789),
+                                    (0.0, 2, 1, 5)):
+        x = f32(3, 50)
+        key = mix((mix((seed + 0x9E3779B97F4A7C15) & M64) + op_id) & M64)
+        keep = [philox(key, step, i // 64 * 16 + i % 16)[i % 64 // 16]
+                >= int(rate * 2**32) for i in range(x.size)]
+        case("random", "dropout", [x, np.array(step, dtype=np.int64)],
+             wide(x) * np.array(keep).reshape(x.shape) / (1 - rate),
+             {"rate": {"double": rate}, "seed": {"int": seed},
+              "op_id": {"int": op_id}}, name=f"dropout_{rate}")
+
+
+def update():
+    p, g, m = f32(40), f32(40), f32(40)
+    v = f32(40, low=0, high=1)
+    rate = np.float32(0.01)
+    step = np.array(7, dtype=np.int64)
+    P, G, M, V, R = (np.asarray(a, dtype=np.float64) for a in (p, g, m, v, rate))
+    case("update", "sgd", [p, g, rate], P - R * G)
+    velocity = 0.9 * M - R * G
+    case("update", "sgd_momentum", [p, g, m, rate], (P + velocity, velocity),
+         {"momentum": {"double": 0.9}})
+    first, second = 0.9 * M + 0.1 * G, 0.999 * V + 0.001 * G * G
+    size = R * math.sqrt(1 - 0.999**7) / (1 - 0.9**7)
+    for op, decay in (("adam", 0.0), ("adamw", 0.004)):
+        attrs = {"beta_1": {"double": 0.9}, "beta_2": {"double": 0.999},
+                 "epsilon": {"double": 1e-7}}
+        if decay:
+            attrs["weight_decay"] = {"double": decay}
+        case("update", op, [p, g, m, v, rate, step],
+             (P - R * decay * P - size * first / (np.sqrt(second) + 1e-7),
+              first, second), attrs)
+    case("update", "increment", [step], np.array(8.0), dtypes=["i64"])
+    total = np.array(3.25, dtype=np.float64)
+    case("update", "accumulate", [total, rate], np.array(3.25 + R),
+         dtypes=["f64"])

@@ -1,0 +1,158 @@
+"""Embedding, normalization, and a loss with its product."""
+import math
+
+import numpy as np
+
+from case import case, f32, integers, wide
+from dense_cases import softmax_of
+
+
+def embedding():
+    table, m = f32(6, 5), f32(6, 5)
+    v = f32(6, 5, low=0, high=1)
+    dy = f32(4, 3, 5)
+    # Some rows several times, some never, and two indices outside.
+    indices = np.array([[0, 5, 2], [2, 2, -1], [6, 0, 4], [2, 5, 0]],
+                       dtype=np.int32)
+    inside = (indices >= 0) & (indices < 6)
+    T, M, V, D = wide(table, m, v, dy)
+    case("embedding", "embedding", [table, indices],
+         np.where(inside[..., None], T[np.where(inside, indices, 0)], np.nan))
+    G = np.zeros_like(T)
+    np.add.at(G, indices[inside], D[inside])
+    case("embedding", "embedding_grad", [dy, indices.astype(np.int64)], G,
+         {"rows": {"int": 6}})
+    named = np.isin(np.arange(6), indices)[:, None]
+    rate = np.float32(0.01)
+    R = np.float64(rate)
+    step = np.array(7, dtype=np.int64)
+
+    def rows(new, old):
+        return np.where(named, new, old)
+
+    case("embedding", "sgd_rows", [table, dy, rate, indices],
+         rows(T - R * G, T))
+    velocity = 0.9 * M - R * G
+    case("embedding", "sgd_momentum_rows", [table, dy, m, rate, indices],
+         (rows(T + velocity, T), rows(velocity, M)),
+         {"momentum": {"double": 0.9}})
+    first, second = 0.9 * M + 0.1 * G, 0.999 * V + 0.001 * G * G
+    size = R * math.sqrt(1 - 0.999**7) / (1 - 0.9**7)
+    for op, decay in (("adam_rows", 0.0), ("adamw_rows", 0.004)):
+        attrs = {"beta_1": {"double": 0.9}, "beta_2": {"double": 0.999},
+                 "epsilon": {"double": 1e-7}}
+        if decay:
+            attrs["weight_decay"] = {"double": decay}
+        new = T - R * decay * T - size * first / (np.sqrt(second) + 1e-7)
+        case("embedding", op, [table, dy, m, v, rate, step, indices],
+             (rows(new, T), rows(first, M), rows(second, V)), attrs)
+
+
+def linear_loss():
+    x, dy = f32(7, 4), f32(7)
+    labels = integers(7, high=11)
+    one_hot = np.eye(11)[labels]
+    for transposed in (False, True):
+        weight = f32(11, 4) if transposed else f32(4, 11)
+        X, W, DY = wide(x, weight.T if transposed else weight, dy)
+        share = softmax_of(X @ W)
+        attrs = {"transposed": {"bool": True}} if transposed else {}
+        end = "_tied" if transposed else ""
+        case("loss", "linear_cross_entropy", [x, weight, labels],
+             -(one_hot * np.log(share)).sum(-1), attrs,
+             name="linear_cross_entropy" + end)
+        g = DY[:, None] * (share - one_hot)
+        dw = X.T @ g
+        case("loss", "linear_cross_entropy_grad", [dy, x, weight, labels],
+             (g @ W.T, dw.T if transposed else dw), attrs,
+             name="linear_cross_entropy_grad" + end)
+
+
+def normalized(x, axes, epsilon, mean=None, variance=None):
+    """xhat, mean and 1 / deviation over `axes`, which stay as extent 1."""
+    if mean is None:
+        mean = x.mean(axes, keepdims=True)
+    if variance is None:
+        variance = ((x - mean)**2).mean(axes, keepdims=True)
+    deviation = 1 / np.sqrt(variance + epsilon)
+    return (x - mean) * deviation, mean, deviation
+
+
+def norm_grad(dy, xhat, deviation, gamma, axes, centred=True):
+    """dx of xhat * gamma with statistics over `axes`."""
+    g = dy * gamma
+    level = g.mean(axes, keepdims=True) if centred else 0
+    return deviation * (g - level - xhat * (g * xhat).mean(axes,
+                                                           keepdims=True))
+
+
+def normalization():
+    eps = 1e-3
+    attrs = {"epsilon": {"double": eps}}
+    for name, low, high in (("", -2, 3), ("_offset", 999, 1001)):
+        x, dy = f32(5, 3, 14, low=low, high=high), f32(5, 3, 14)
+        gamma, beta = f32(14, low=0.5, high=1.5), f32(14)
+        X, D, G, B = wide(x, dy, gamma, beta)
+        xhat, mean, dev = normalized(X, -1, eps)
+        case("normalization", "layer_norm", [x, gamma, beta],
+             (xhat * G + B, mean[..., 0], dev[..., 0]), attrs,
+             name="layer_norm" + name)
+        xhat, mean, dev = normalized(X, (0, 1), eps)
+        case("normalization", "batch_norm", [x, gamma, beta],
+             (xhat * G + B, mean[0, 0], X.var((0, 1)), dev[0, 0]), attrs,
+             name="batch_norm" + name)
+        case("normalization", "batch_norm", [x, gamma, beta],
+             (xhat * G + B, mean[0, 0], X.var((0, 1), ddof=1), dev[0, 0]),
+             dict(attrs, unbiased={"bool": True}),
+             name="batch_norm_unbiased" + name)
+        grouped = X.reshape(5, 3, 7, 2)
+        xhat, mean, dev = normalized(grouped, (1, 3), eps)
+        case("normalization", "group_norm", [x, gamma, beta],
+             (xhat.reshape(X.shape) * G + B, mean[:, 0, :, 0],
+              dev[:, 0, :, 0]), dict(attrs, groups={"int": 7}),
+             name="group_norm" + name)
+        case("normalization", "rms_norm", [x, gamma],
+             (normalized(X, -1, eps, mean=0)[0] * G,
+              normalized(X, -1, eps, mean=0)[2][..., 0]), attrs,
+             name="rms_norm" + name)
+
+    x, dy = f32(5, 3, 14, low=-2, high=3), f32(5, 3, 14)
+    gamma, beta = f32(14, low=0.5, high=1.5), f32(14)
+    X, D, G, B = wide(x, dy, gamma, beta)
+
+    def sums(xhat):
+        return (D * xhat).sum((0, 1)), D.sum((0, 1))
+
+    def statistic(array):
+        return array.astype(np.float32)
+
+    # Statistics as a kernel would be given them, rounded to f32.
+    for op, axes, shape in (("layer_norm", -1, (5, 3)),
+                            ("rms_norm", -1, (5, 3)),
+                            ("batch_norm", (0, 1), (14,))):
+        centred = op != "rms_norm"
+        _, mean, dev = normalized(X, axes, eps, mean=None if centred else 0)
+        dev = statistic(dev)
+        mean = statistic(mean) if centred else 0
+        xhat = (X - wide(mean)) * wide(dev)
+        given = [mean.reshape(shape)] if centred else []
+        dgamma, dbeta = sums(xhat)
+        case("normalization", op + "_grad",
+             [dy, x, gamma, *given, dev.reshape(shape)],
+             (norm_grad(D, xhat, wide(dev), G, axes, centred), dgamma,
+              *([dbeta] if centred else [])), attrs)
+    _, mean, dev = normalized(X.reshape(5, 3, 7, 2), (1, 3), eps)
+    mean, dev = statistic(mean), statistic(dev)
+    xhat = (X.reshape(5, 3, 7, 2) - wide(mean)) * wide(dev)
+    dx = norm_grad(D.reshape(5, 3, 7, 2), xhat, wide(dev), G.reshape(7, 2),
+                   (1, 3))
+    case("normalization", "group_norm_grad",
+         [dy, x, gamma, mean[:, 0, :, 0], dev[:, 0, :, 0]],
+         (dx.reshape(X.shape), *sums(xhat.reshape(X.shape))),
+         dict(attrs, groups={"int": 7}))
+    mean, variance = f32(14), f32(14, low=0.1, high=2)
+    xhat, _, dev = normalized(X, None, eps, wide(mean), wide(variance))
+    case("normalization", "batch_norm_inference",
+         [x, gamma, beta, mean, variance], xhat * G + B, attrs)
+    case("normalization", "batch_norm_inference_grad",
+         [dy, x, gamma, mean, variance], (D * G * dev, *sums(xhat)), attrs)
