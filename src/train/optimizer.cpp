@@ -40,7 +40,7 @@ class Updates {
                           Role::optimizer, builder_.type(parameter.value));
   }
 
-  // What an embedding_grad sums, where it is the gradient.
+  // What an embedding's gradient sums, where it is the whole gradient.
   struct Rows {
     ValueId dy;
     ValueId indices;
@@ -50,7 +50,10 @@ class Updates {
     const graph::NodeId producer = graph.value(gradient).producer;
     if (!producer.valid()) return std::nullopt;
     const graph::Node& node = graph.node(producer);
-    if (node.op->name != "embedding_grad") return std::nullopt;
+    const bool of_embedding = node.op->name == "scatter_add" &&
+                              node.attrs.get<std::int64_t>("axis") == 0 &&
+                              !node.attrs.get<bool>("from_end", true);
+    if (!of_embedding) return std::nullopt;
     return Rows{node.inputs[0], node.inputs[1]};
   }
 
