@@ -11,6 +11,7 @@
 #include "ops/matmul/matmul_cpu.h"
 #include "ops/movement/movement_cpu.h"
 #include "ops/normalization/normalization_cpu.h"
+#include "ops/pooling/pooling_cpu.h"
 #include "ops/random/random_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
@@ -42,6 +43,7 @@ const KernelTable& kernel_table() {
     append(resize_cpu_kernels());
     append(embedding_cpu_kernels());
     append(normalization_cpu_kernels());
+    append(pooling_cpu_kernels());
     return kernels;
   }();
   return table;

@@ -12,6 +12,7 @@
 #include "ops/matmul/matmul_cuda.h"
 #include "ops/movement/movement_cuda.h"
 #include "ops/normalization/normalization_cuda.h"
+#include "ops/pooling/pooling_cuda.h"
 #include "ops/random/random_cuda.h"
 #include "ops/reduction/reduction_cuda.h"
 #include "ops/refusal.h"
@@ -43,6 +44,7 @@ const KernelTable& kernel_table() {
     append(resize_cuda_kernels());
     append(embedding_cuda_kernels());
     append(normalization_cuda_kernels());
+    append(pooling_cuda_kernels());
     return kernels;
   }();
   return table;

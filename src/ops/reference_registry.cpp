@@ -9,6 +9,7 @@
 #include "ops/matmul/matmul_reference.h"
 #include "ops/movement/movement_reference.h"
 #include "ops/normalization/normalization_reference.h"
+#include "ops/pooling/pooling_reference.h"
 #include "ops/random/random_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
@@ -39,6 +40,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(embedding_references());
   append(normalization_references());
   append(convolution_references());
+  append(pooling_references());
   return references;
 }
 

@@ -11,6 +11,7 @@
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
 #include "ops/normalization/normalization.h"
+#include "ops/pooling/pooling.h"
 #include "ops/random/random.h"
 #include "ops/reduction/reduction.h"
 #include "ops/resize/resize.h"
@@ -39,6 +40,7 @@ std::vector<const graph::OpDef*> collect() {
   append(embedding_ops());
   append(normalization_ops());
   append(convolution_ops());
+  append(pooling_ops());
   return ops;
 }
 

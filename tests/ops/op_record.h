@@ -48,5 +48,6 @@ std::vector<OpRecord> resize_records();
 std::vector<OpRecord> embedding_records();
 std::vector<OpRecord> normalization_records();
 std::vector<OpRecord> convolution_records();
+std::vector<OpRecord> pooling_records();
 
 }  // namespace plimsoll::ops::testing
