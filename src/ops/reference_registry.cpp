@@ -1,6 +1,7 @@
 #include <map>
 #include <span>
 
+#include "ops/attention/attention_reference.h"
 #include "ops/elementwise/elementwise_reference.h"
 #include "ops/embedding/embedding_reference.h"
 #include "ops/indexing/indexing_reference.h"
@@ -37,6 +38,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(resize_references());
   append(embedding_references());
   append(normalization_references());
+  append(attention_references());
   return references;
 }
 

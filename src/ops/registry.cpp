@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "ops/attention/attention.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/embedding/embedding.h"
 #include "ops/indexing/indexing.h"
@@ -37,6 +38,7 @@ std::vector<const graph::OpDef*> collect() {
   append(resize_ops());
   append(embedding_ops());
   append(normalization_ops());
+  append(attention_ops());
   return ops;
 }
 
