@@ -3,6 +3,7 @@
 #include <map>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/attention/attention_cpu.h"
 #include "ops/elementwise/elementwise_cpu.h"
 #include "ops/embedding/embedding_cpu.h"
 #include "ops/indexing/indexing_cpu.h"
@@ -44,6 +45,7 @@ const KernelTable& kernel_table() {
     append(embedding_cpu_kernels());
     append(normalization_cpu_kernels());
     append(pooling_cpu_kernels());
+    append(attention_cpu_kernels());
     return kernels;
   }();
   return table;

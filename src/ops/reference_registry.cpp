@@ -2,6 +2,7 @@
 #include <span>
 
 #include "ops/convolution/convolution_reference.h"
+#include "ops/attention/attention_reference.h"
 #include "ops/elementwise/elementwise_reference.h"
 #include "ops/embedding/embedding_reference.h"
 #include "ops/indexing/indexing_reference.h"
@@ -41,6 +42,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(normalization_references());
   append(convolution_references());
   append(pooling_references());
+  append(attention_references());
   return references;
 }
 

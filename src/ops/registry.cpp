@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/convolution/convolution.h"
+#include "ops/attention/attention.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/embedding/embedding.h"
 #include "ops/indexing/indexing.h"
@@ -41,6 +42,7 @@ std::vector<const graph::OpDef*> collect() {
   append(normalization_ops());
   append(convolution_ops());
   append(pooling_ops());
+  append(attention_ops());
   return ops;
 }
 

@@ -28,7 +28,8 @@ inline std::vector<Family> all_families() {
           {"embedding", embedding_records},
           {"normalization", normalization_records},
           {"convolution", convolution_records},
-          {"pooling", pooling_records}};
+          {"pooling", pooling_records},
+          {"attention", attention_records}};
 }
 
 inline std::vector<OpRecord> all_records() {

@@ -49,5 +49,6 @@ std::vector<OpRecord> embedding_records();
 std::vector<OpRecord> normalization_records();
 std::vector<OpRecord> convolution_records();
 std::vector<OpRecord> pooling_records();
+std::vector<OpRecord> attention_records();
 
 }  // namespace plimsoll::ops::testing
