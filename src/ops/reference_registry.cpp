@@ -1,8 +1,8 @@
 #include <map>
 #include <span>
 
-#include "ops/convolution/convolution_reference.h"
 #include "ops/attention/attention_reference.h"
+#include "ops/convolution/convolution_reference.h"
 #include "ops/elementwise/elementwise_reference.h"
 #include "ops/embedding/embedding_reference.h"
 #include "ops/indexing/indexing_reference.h"

@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
-#include "ops/convolution/convolution.h"
 #include "ops/attention/attention.h"
+#include "ops/convolution/convolution.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/embedding/embedding.h"
 #include "ops/indexing/indexing.h"
