@@ -3,6 +3,7 @@
 #include <map>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/convolution/convolution_cpu.h"
 #include "ops/elementwise/elementwise_cpu.h"
 #include "ops/embedding/embedding_cpu.h"
 #include "ops/indexing/indexing_cpu.h"
@@ -42,6 +43,7 @@ const KernelTable& kernel_table() {
     append(resize_cpu_kernels());
     append(embedding_cpu_kernels());
     append(normalization_cpu_kernels());
+    append(convolution_cpu_kernels());
     return kernels;
   }();
   return table;
