@@ -4,6 +4,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/attention/attention_cpu.h"
+#include "ops/convolution/convolution_cpu.h"
 #include "ops/elementwise/elementwise_cpu.h"
 #include "ops/embedding/embedding_cpu.h"
 #include "ops/indexing/indexing_cpu.h"
@@ -46,6 +47,7 @@ const KernelTable& kernel_table() {
     append(normalization_cpu_kernels());
     append(pooling_cpu_kernels());
     append(attention_cpu_kernels());
+    append(convolution_cpu_kernels());
     return kernels;
   }();
   return table;
