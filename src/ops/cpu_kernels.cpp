@@ -12,6 +12,7 @@
 #include "ops/movement/movement_cpu.h"
 #include "ops/normalization/normalization_cpu.h"
 #include "ops/random/random_cpu.h"
+#include "ops/recurrent/recurrent_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
 #include "ops/resize/resize_cpu.h"
@@ -42,6 +43,7 @@ const KernelTable& kernel_table() {
     append(resize_cpu_kernels());
     append(embedding_cpu_kernels());
     append(normalization_cpu_kernels());
+    append(recurrent_cpu_kernels());
     return kernels;
   }();
   return table;

@@ -9,6 +9,7 @@
 #include "ops/movement/movement_reference.h"
 #include "ops/normalization/normalization_reference.h"
 #include "ops/random/random_reference.h"
+#include "ops/recurrent/recurrent_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
 #include "ops/resize/resize_reference.h"
@@ -37,6 +38,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(resize_references());
   append(embedding_references());
   append(normalization_references());
+  append(recurrent_references());
   return references;
 }
 

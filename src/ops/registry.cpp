@@ -11,6 +11,7 @@
 #include "ops/movement/movement.h"
 #include "ops/normalization/normalization.h"
 #include "ops/random/random.h"
+#include "ops/recurrent/recurrent.h"
 #include "ops/reduction/reduction.h"
 #include "ops/resize/resize.h"
 #include "ops/softmax/softmax.h"
@@ -37,6 +38,7 @@ std::vector<const graph::OpDef*> collect() {
   append(resize_ops());
   append(embedding_ops());
   append(normalization_ops());
+  append(recurrent_ops());
   return ops;
 }
 

@@ -26,7 +26,8 @@ inline std::vector<Family> all_families() {
           {"indexing", indexing_records},
           {"resize", resize_records},
           {"embedding", embedding_records},
-          {"normalization", normalization_records}};
+          {"normalization", normalization_records},
+          {"recurrent", recurrent_records}};
 }
 
 inline std::vector<OpRecord> all_records() {

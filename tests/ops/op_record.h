@@ -47,5 +47,6 @@ std::vector<OpRecord> indexing_records();
 std::vector<OpRecord> resize_records();
 std::vector<OpRecord> embedding_records();
 std::vector<OpRecord> normalization_records();
+std::vector<OpRecord> recurrent_records();
 
 }  // namespace plimsoll::ops::testing
