@@ -15,6 +15,7 @@
 #include "ops/normalization/normalization_cpu.h"
 #include "ops/pooling/pooling_cpu.h"
 #include "ops/random/random_cpu.h"
+#include "ops/recurrent/recurrent_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
 #include "ops/resize/resize_cpu.h"
@@ -48,6 +49,7 @@ const KernelTable& kernel_table() {
     append(pooling_cpu_kernels());
     append(attention_cpu_kernels());
     append(convolution_cpu_kernels());
+    append(recurrent_cpu_kernels());
     return kernels;
   }();
   return table;

@@ -12,6 +12,7 @@
 #include "ops/normalization/normalization_reference.h"
 #include "ops/pooling/pooling_reference.h"
 #include "ops/random/random_reference.h"
+#include "ops/recurrent/recurrent_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
 #include "ops/resize/resize_reference.h"
@@ -43,6 +44,7 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(convolution_references());
   append(pooling_references());
   append(attention_references());
+  append(recurrent_references());
   return references;
 }
 

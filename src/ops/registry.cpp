@@ -14,6 +14,7 @@
 #include "ops/normalization/normalization.h"
 #include "ops/pooling/pooling.h"
 #include "ops/random/random.h"
+#include "ops/recurrent/recurrent.h"
 #include "ops/reduction/reduction.h"
 #include "ops/resize/resize.h"
 #include "ops/softmax/softmax.h"
@@ -43,6 +44,7 @@ std::vector<const graph::OpDef*> collect() {
   append(convolution_ops());
   append(pooling_ops());
   append(attention_ops());
+  append(recurrent_ops());
   return ops;
 }
 

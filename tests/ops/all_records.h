@@ -29,7 +29,8 @@ inline std::vector<Family> all_families() {
           {"normalization", normalization_records},
           {"convolution", convolution_records},
           {"pooling", pooling_records},
-          {"attention", attention_records}};
+          {"attention", attention_records},
+          {"recurrent", recurrent_records}};
 }
 
 inline std::vector<OpRecord> all_records() {

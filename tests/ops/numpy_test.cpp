@@ -22,6 +22,9 @@ constexpr const char* kFamilies[] = {
     "elementwise", "movement",      "matmul", "reduction", "softmax",
     "loss",        "random",        "update", "indexing",  "resize",
     "embedding",   "normalization", "pooling"};
+    "elementwise", "movement",      "matmul",   "reduction", "softmax",
+    "loss",        "random",        "update",   "indexing",  "resize",
+    "embedding",   "normalization", "recurrent"};
 
 json read_cases(const std::string& family) {
   std::ifstream file(fmt::format("{}/{}.json", PLIMSOLL_NUMPY_CASES, family));

@@ -50,5 +50,6 @@ std::vector<OpRecord> normalization_records();
 std::vector<OpRecord> convolution_records();
 std::vector<OpRecord> pooling_records();
 std::vector<OpRecord> attention_records();
+std::vector<OpRecord> recurrent_records();
 
 }  // namespace plimsoll::ops::testing

@@ -14,6 +14,8 @@ from dense_cases import (dropout, loss, matmul, movement, reduction, softmax,
 from elementwise_cases import elementwise, more_elementwise
 from move_cases import indexing, moves, resize
 from network_cases import embedding, linear_loss, normalization, pooling
+from network_cases import embedding, linear_loss, normalization
+from recurrent_cases import recurrent
 
 
 def main():
@@ -24,6 +26,8 @@ def main():
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
                    resize, embedding, linear_loss, normalization, pooling):
+                   resize, embedding, linear_loss, normalization,
+                   recurrent):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),
