@@ -49,7 +49,8 @@ struct Layer {
   bool center = true;        // and by beta; rms has none
   std::int64_t groups = 32;  // of channels
   double momentum = 0.99;    // of a batch's moving statistics
-  std::string device;  // where it is placed; empty: on the session's device
+  std::string device;     // where it is placed; empty: on the session's device
+  std::string precision;  // f32, bf16, ...; empty: the model's
 
   // The layer in a model with branches. Each call is a layer of its own, with
   // weights of its own.

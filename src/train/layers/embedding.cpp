@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "train/layers/layer_def.h"
+#include "train/precision.h"
 
 namespace plimsoll {
 namespace train {
@@ -32,10 +33,13 @@ Result<LayerResult> build_embedding(LayerContext& context) {
                     "not {} and {}",
                     layer.input_dim, layer.output_dim));
   }
-  const graph::ValueId table = context.parameter(
+  // Rows of the master are cast, not the whole table.
+  const graph::ValueId table = context.master(
       "embeddings", {layer.input_dim, layer.output_dim},
       layer.embeddings_initializer, layer.input_dim, layer.output_dim);
-  return LayerResult(ops::embedding(context.builder, table, context.x()));
+  return LayerResult(in_dtype(
+      context.builder, ops::embedding(context.builder, table, context.x()),
+      context.dtype()));
 }
 
 }  // namespace
