@@ -94,7 +94,8 @@ struct Layer {
   std::int64_t groups = 32;  // of channels
   double momentum = 0.99;    // of a batch's moving statistics
   bool unbiased = false;     // the moving variance is by n - 1, as PyTorch's
-  std::string device;  // where it is placed; empty: on the session's device
+  std::string device;     // where it is placed; empty: on the session's device
+  std::string precision;  // f32, bf16, ...; empty: the model's
 
   // The layer in a model with branches. Each call is a layer of its own, with
   // weights of its own.

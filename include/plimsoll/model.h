@@ -19,7 +19,8 @@ struct CompileOptions {
   Optimizer optimizer = Adam{};
   Loss loss = mean_squared_error;
   std::vector<std::string> metrics = {};
-  std::string precision = "f32";  // or "f64"
+  // f32, f64, or bf16 or f16 for what lies between parameters and losses.
+  std::string precision = "f32";
   std::int64_t seed = 1;
 };
 

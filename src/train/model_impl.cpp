@@ -63,10 +63,10 @@ JobSpec Model::Impl::job_of(std::int64_t epochs) const {
   job.train.seed = options.seed;
   job.train.epochs = epochs;
   const auto precision = parse_dtype(options.precision);
-  if (!precision) {
-    throw_error(
-        {ErrorCode::bad_input,
-         fmt::format("precision \"{}\": use f32 or f64", options.precision)});
+  if (!precision || !is_floating(*precision)) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("precision \"{}\": use f32, bf16, f16 or f64",
+                             options.precision)});
   }
   job.train.precision = *precision;
   return job;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "train/layers/layer_def.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 namespace {
@@ -133,6 +134,32 @@ Status check_inputs(const LayerDef& def, const LayerSpec& layer,
                            right == "1" ? "" : "s", given));
 }
 
+Status check_precision(const LayerSpec& layer, const std::string& name,
+                       DType job) {
+  if (layer.precision.empty()) return {};
+  const auto dtype = parse_dtype(layer.precision);
+  if (!dtype || !is_floating(*dtype)) {
+    return wrong(layer, name,
+                 fmt::format("precision `{}` is unknown: known are f32, f64, "
+                             "bf16, f16",
+                             layer.precision));
+  }
+  if (*dtype == DType::f64 && job != DType::f64) {
+    return wrong(layer, name,
+                 fmt::format("computes in f64, but the job's parameters are "
+                             "f32: train in f64, as in --precision f64"));
+  }
+  return {};
+}
+
+// The value that a cast was made of, or itself.
+ValueId before_cast(const Builder& builder, ValueId value) {
+  const graph::NodeId producer = builder.graph().value(value).producer;
+  if (!producer.valid()) return value;
+  const graph::Node& node = builder.graph().node(producer);
+  return node.op->name == "cast" ? node.inputs[0] : value;
+}
+
 // Larger than any memory: caught before sizes are multiplied out.
 Status check_size(const Builder& builder, const LayerSpec& layer,
                   const std::string& name, ValueId value) {
@@ -192,6 +219,20 @@ bool uses_batch_statistics(const ModelSpec& model) {
                      });
 }
 
+DType input_dtype(const ModelSpec& model, DType precision) {
+  const auto wiring = Wiring::of(model);
+  if (!wiring) return master_dtype(precision);  // named later
+  std::optional<DType> all;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const auto& reads = wiring->reads(i);
+    if (std::find(reads.begin(), reads.end(), -1) == reads.end()) continue;
+    const DType dtype = compute_dtype(model.layers[i], precision);
+    if (all && *all != dtype) return master_dtype(precision);
+    all = dtype;
+  }
+  return all.value_or(master_dtype(precision));
+}
+
 Result<Network> build_network(Builder& builder, const ModelSpec& model,
                               ValueId input, const NetworkOptions& options) {
   if (model.layers.empty()) {
@@ -220,8 +261,12 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
     PLIMSOLL_RETURN_IF_ERROR(check_inputs(*def, layer, name, values.size()));
     PLIMSOLL_ASSIGN(const graph::Place place,
                     place_of(layer, name, options.home));
+    PLIMSOLL_RETURN_IF_ERROR(check_precision(layer, name, options.precision));
     builder.set_scope(name);
     builder.set_place(place);
+    for (ValueId& value : values) {
+      value = in_dtype(builder, value, compute_dtype(layer, options.precision));
+    }
     LayerContext context(builder, options, layer, name, static_cast<int>(i),
                          std::move(values), network.parameters,
                          network.statistics);
@@ -238,11 +283,16 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
     network.layer_types.push_back(builder.type(result.value));
     made.push_back(std::move(result));
   }
-  builder.set_place(graph::Place::home);
-  network.output = made.back().value;
-  network.logits = made.back().logits;
+  const DType master = master_dtype(options.precision);
+  network.output = in_dtype(builder, made.back().value, master);
+  network.logits = in_dtype(builder, made.back().logits, master);
   network.last_activation = made.back().activation;
   network.head = made.back().head;
+  if (network.head) {
+    network.head->x = in_dtype(builder, network.head->x, master);
+    network.head->weight = before_cast(builder, network.head->weight);
+  }
+  builder.set_place(graph::Place::home);
   return network;
 }
 

@@ -31,7 +31,12 @@ bool takes_indices(const ModelSpec& model);
 // twice is not the same as the whole.
 bool uses_batch_statistics(const ModelSpec& model);
 
-// Errors name the layer, the shapes and what was expected.
+// What the layers that read the model's input compute in, or the master type
+// where they differ.
+DType input_dtype(const ModelSpec& model, DType precision);
+
+// Errors name the layer, the shapes and what was expected. Output, logits and
+// head are of the master type.
 Result<Network> build_network(graph::Builder& builder, const ModelSpec& model,
                               graph::ValueId input,
                               const NetworkOptions& options);

@@ -76,11 +76,11 @@ TEST(NormalizationInJobFiles, MistakesAreNamed) {
   EXPECT_EQ(error_of("{ type = \"layer_normalization\", momentum = 0.5 }"),
             "job.toml:4: model.layers[0].momentum: unknown key `momentum` in a "
             "layer_normalization layer; it takes `type`, `name`, `inputs`, "
-            "`epsilon`, `scale`, `center` and `device`");
+            "`epsilon`, `scale`, `center`, `device` and `precision`");
   EXPECT_EQ(error_of("{ type = \"rms_normalization\", center = false }"),
             "job.toml:4: model.layers[0].center: unknown key `center` in a "
             "rms_normalization layer; it takes `type`, `name`, `inputs`, "
-            "`epsilon` and `device`");
+            "`epsilon`, `device` and `precision`");
   EXPECT_EQ(error_of("{ type = \"batch_normalization\", momentum = 1 }"),
             "job.toml:4: model.layers[0].momentum: must be a number of at "
             "least 0 and below 1, not 1");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "device/device_name.h"
+#include "train/job_file/job_names.h"
 #include "train/job_file/utf8.h"
 #include "train/layers/layer_def.h"
 
@@ -103,6 +104,7 @@ void read_keys(TableReader& table, const LayerDef& def, Layer& layer) {
   std::vector<std::string_view> known = {"type", "name", "inputs"};
   for (const LayerKey& key : def.keys) known.push_back(key.key);
   known.push_back("device");
+  known.push_back("precision");
   table.allow(known);
   for (const LayerKey& key : def.keys) {
     if (!key.needed.empty()) {
@@ -137,6 +139,7 @@ LayerSpec read_layer(JobErrors& errors, const JobValue& value,
   if (table.has("negative_slope") && layer.activation != "leaky_relu") {
     table.complain("negative_slope", "only leaky_relu has one");
   }
+  table.read_name("precision", precisions(), "precision", layer.precision);
   table.read("device", layer.device);
   if (table.has("device") && layer.device != "cpu" &&
       !cuda_ordinal(layer.device)) {

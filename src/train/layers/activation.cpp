@@ -6,6 +6,7 @@
 #include "ops/elementwise/elementwise.h"
 #include "ops/softmax/softmax.h"
 #include "train/layers/layer_def.h"
+#include "train/precision.h"
 
 namespace plimsoll {
 namespace train {
@@ -22,6 +23,13 @@ struct NamedFunction {
 template <ValueId (*function)(Builder&, ValueId)>
 ValueId plain(Builder& builder, const Layer&, ValueId value) {
   return function(builder, value);
+}
+
+// In f32 at least: a sum of many small shares.
+ValueId wide_softmax(Builder& builder, const Layer&, ValueId value) {
+  if (!builder.ok()) return value;
+  const DType wide = master_dtype(builder.type(value).dtype);
+  return ops::softmax(builder, in_dtype(builder, value, wide));
 }
 
 // By the names and with the defaults of Keras.
@@ -43,7 +51,7 @@ constexpr NamedFunction kFunctions[] = {
     {"elu", [](Builder& b, const Layer&,
                ValueId value) { return ops::elu(b, value, 1); }},
     {"softplus", plain<ops::softplus>},
-    {"softmax", plain<ops::softmax>},
+    {"softmax", wide_softmax},
 };
 
 constexpr LayerKey kKeys[] = {

@@ -3,6 +3,7 @@
 
 #include "ops/matmul/matmul.h"
 #include "train/layers/layer_def.h"
+#include "train/precision.h"
 
 namespace plimsoll {
 namespace train {
@@ -34,7 +35,9 @@ Result<ValueId> shared_table(const LayerContext& context, std::int64_t width) {
   }
   const Shape wanted{layer.units, width};
   const Shape& shape = context.builder.type(table->value).shape;
-  if (shape == wanted) return table->value;
+  if (shape == wanted) {
+    return in_dtype(context.builder, table->value, context.dtype());
+  }
   return context.wrong(fmt::format(
       "dense needs {} to make {} units of an input {}, but the table of `{}` "
       "is {}",

@@ -6,6 +6,7 @@
 #include "ops/elementwise/elementwise.h"
 #include "ops/movement/window.h"
 #include "train/layers/layer_def.h"
+#include "train/precision.h"
 
 namespace plimsoll {
 namespace train {
@@ -63,10 +64,13 @@ Result<LayerResult> build_embedding(LayerContext& context) {
                     "not {} and {}",
                     layer.input_dim, layer.output_dim));
   }
-  const graph::ValueId table = context.parameter(
+  // Rows of the master are cast, not the whole table.
+  const graph::ValueId table = context.master(
       "embeddings", {layer.input_dim, layer.output_dim},
       layer.embeddings_initializer, layer.input_dim, layer.output_dim);
-  return LayerResult(ops::embedding(context.builder, table, context.x()));
+  return LayerResult(in_dtype(
+      context.builder, ops::embedding(context.builder, table, context.x()),
+      context.dtype()));
 }
 
 }  // namespace

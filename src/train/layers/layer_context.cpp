@@ -2,6 +2,7 @@
 
 #include "ops/elementwise/elementwise.h"
 #include "train/layers/activation.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 
@@ -13,14 +14,27 @@ Error LayerContext::wrong(const std::string& what) const {
   return {ErrorCode::bad_input, where + ": " + what};
 }
 
+DType LayerContext::dtype() const {
+  return compute_dtype(layer, options.precision);
+}
+
+DType LayerContext::statistics_dtype() const { return master_dtype(dtype()); }
+
 ValueId LayerContext::parameter(const std::string& suffix, Shape shape,
                                 const std::string& initializer,
                                 std::int64_t fan_in, std::int64_t fan_out) {
+  return in_dtype(
+      builder, master(suffix, std::move(shape), initializer, fan_in, fan_out),
+      dtype());
+}
+
+ValueId LayerContext::master(const std::string& suffix, Shape shape,
+                             const std::string& initializer,
+                             std::int64_t fan_in, std::int64_t fan_out) {
   const std::string full_name = name + "/" + suffix;
-  const DType given = builder.type(x()).dtype;
-  const ValueId value = builder.state(
-      full_name, graph::Role::parameter,
-      {is_floating(given) ? given : options.precision, std::move(shape)});
+  const ValueId value =
+      builder.state(full_name, graph::Role::parameter,
+                    {master_dtype(options.precision), std::move(shape)});
   parameters_.push_back({full_name, value, initializer, fan_in, fan_out});
   return value;
 }
@@ -29,9 +43,8 @@ ValueId LayerContext::statistic(const std::string& suffix,
                                 std::int64_t channels,
                                 const std::string& initializer) {
   const std::string full_name = name + "/" + suffix;
-  const ValueId value =
-      builder.state(full_name, graph::Role::statistic,
-                    {builder.type(x()).dtype, Shape{channels}});
+  const ValueId value = builder.state(full_name, graph::Role::statistic,
+                                      {statistics_dtype(), Shape{channels}});
   statistics_.push_back({full_name, value, initializer, 1, 1});
   return value;
 }

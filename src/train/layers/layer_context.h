@@ -26,7 +26,7 @@ struct NetworkOptions {
   std::int64_t seed = 1;
   graph::ValueId random_step;    // counter; needed when training with dropout
   std::string home = "cpu";      // the job's device; empty: any will do
-  DType precision = DType::f32;  // of parameters behind class indices
+  DType precision = DType::f32;  // of layers that have none of their own
 };
 
 // A product whose result a loss can do without.
@@ -85,12 +85,22 @@ class LayerContext {
   // Names the place in the file, and the layer.
   Error wrong(const std::string& what) const;
 
-  // Every trainable value is made here, of the first input's dtype or, behind
-  // class indices, the training precision.
+  // What the layer computes in; its floating inputs are given as that.
+  DType dtype() const;
+
+  // Every trainable value is made by one of these, as a state of the job's
+  // master type. This gives it in the layer's own dtype: one cast a step, for
+  // forward and backward.
   graph::ValueId parameter(const std::string& suffix, Shape shape,
                            const std::string& initializer, std::int64_t fan_in,
                            std::int64_t fan_out);
-  // One value a channel that training moves, but no gradient.
+  // As it is kept.
+  graph::ValueId master(const std::string& suffix, Shape shape,
+                        const std::string& initializer, std::int64_t fan_in,
+                        std::int64_t fan_out);
+  // One value a channel that training moves, but no gradient. It is never of
+  // two bytes; neither are gamma and beta.
+  DType statistics_dtype() const;
   graph::ValueId statistic(const std::string& suffix, std::int64_t channels,
                            const std::string& initializer);
   // "embedding_1/embeddings" of a layer above, or null.

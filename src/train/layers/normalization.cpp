@@ -1,6 +1,7 @@
 #include "ops/normalization/normalization.h"
 
 #include "train/layers/layer_def.h"
+#include "train/precision.h"
 
 namespace plimsoll {
 namespace train {
@@ -27,7 +28,10 @@ ValueId one_a_channel(LayerContext& context, bool wanted, const char* suffix,
                       const char* initializer) {
   if (!wanted) return {};
   const std::int64_t channels = context.channels();
-  return context.parameter(suffix, {channels}, initializer, channels, channels);
+  return in_dtype(
+      context.builder,
+      context.master(suffix, {channels}, initializer, channels, channels),
+      context.statistics_dtype());
 }
 
 struct Affine {

@@ -14,7 +14,6 @@ from dense_cases import (dropout, loss, matmul, movement, reduction, softmax,
 from elementwise_cases import elementwise, more_elementwise
 from move_cases import indexing, moves, resize
 from network_cases import embedding, linear_loss, normalization, pooling
-from network_cases import embedding, linear_loss, normalization
 from recurrent_cases import recurrent
 
 
@@ -25,8 +24,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
-                   resize, embedding, linear_loss, normalization, pooling):
-                   resize, embedding, linear_loss, normalization,
+                   resize, embedding, linear_loss, normalization, pooling,
                    recurrent):
         family()
     for family, cases in CASES.items():
