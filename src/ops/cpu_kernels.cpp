@@ -3,6 +3,8 @@
 #include <map>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/attention/attention_cpu.h"
+#include "ops/convolution/convolution_cpu.h"
 #include "ops/elementwise/elementwise_cpu.h"
 #include "ops/embedding/embedding_cpu.h"
 #include "ops/indexing/indexing_cpu.h"
@@ -13,6 +15,7 @@
 #include "ops/normalization/normalization_cpu.h"
 #include "ops/pooling/pooling_cpu.h"
 #include "ops/random/random_cpu.h"
+#include "ops/recurrent/recurrent_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
 #include "ops/resize/resize_cpu.h"
@@ -44,6 +47,9 @@ const KernelTable& kernel_table() {
     append(embedding_cpu_kernels());
     append(normalization_cpu_kernels());
     append(pooling_cpu_kernels());
+    append(attention_cpu_kernels());
+    append(convolution_cpu_kernels());
+    append(recurrent_cpu_kernels());
     return kernels;
   }();
   return table;

@@ -1,6 +1,8 @@
 #include <map>
 #include <span>
 
+#include "ops/attention/attention_reference.h"
+#include "ops/convolution/convolution_reference.h"
 #include "ops/elementwise/elementwise_reference.h"
 #include "ops/embedding/embedding_reference.h"
 #include "ops/indexing/indexing_reference.h"
@@ -10,6 +12,7 @@
 #include "ops/normalization/normalization_reference.h"
 #include "ops/pooling/pooling_reference.h"
 #include "ops/random/random_reference.h"
+#include "ops/recurrent/recurrent_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
 #include "ops/resize/resize_reference.h"
@@ -38,7 +41,10 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(resize_references());
   append(embedding_references());
   append(normalization_references());
+  append(convolution_references());
   append(pooling_references());
+  append(attention_references());
+  append(recurrent_references());
   return references;
 }
 

@@ -3,6 +3,8 @@
 #include <map>
 #include <vector>
 
+#include "ops/attention/attention.h"
+#include "ops/convolution/convolution.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/embedding/embedding.h"
 #include "ops/indexing/indexing.h"
@@ -12,6 +14,7 @@
 #include "ops/normalization/normalization.h"
 #include "ops/pooling/pooling.h"
 #include "ops/random/random.h"
+#include "ops/recurrent/recurrent.h"
 #include "ops/reduction/reduction.h"
 #include "ops/resize/resize.h"
 #include "ops/softmax/softmax.h"
@@ -38,7 +41,10 @@ std::vector<const graph::OpDef*> collect() {
   append(resize_ops());
   append(embedding_ops());
   append(normalization_ops());
+  append(convolution_ops());
   append(pooling_ops());
+  append(attention_ops());
+  append(recurrent_ops());
   return ops;
 }
 

@@ -14,6 +14,7 @@ from dense_cases import (dropout, loss, matmul, movement, random_fills,
 from elementwise_cases import elementwise, more_elementwise
 from move_cases import indexing, moves, resize
 from network_cases import embedding, linear_loss, normalization, pooling
+from recurrent_cases import recurrent
 
 
 def main():
@@ -24,7 +25,7 @@ def main():
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
                    resize, embedding, linear_loss, normalization, pooling,
-                   random_fills):
+                   random_fills, recurrent):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),
