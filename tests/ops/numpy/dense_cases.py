@@ -203,3 +203,23 @@ def update():
     total = np.array(3.25, dtype=np.float64)
     case("update", "accumulate", [total, rate], np.array(3.25 + R),
          dtypes=["f64"])
+    gate = np.float32(2.0**-15)
+    case("update", "sgd", [p, g, rate, gate], P - R * 2.0**-15 * G,
+         name="sgd_gated")
+    case("update", "sgd_momentum", [p, g, m, rate, np.float32(0)], (P, M),
+         {"momentum": {"double": 0.9}}, name="sgd_momentum_closed")
+    numbers = np.arange(21, dtype=np.float32).reshape(3, 7)
+    case("update", "all_finite", [numbers], np.array(1.0))
+    numbers[2, 5] = np.nan
+    case("update", "all_finite", [numbers], np.array(0.0),
+         name="all_finite_but_one")
+    for finite, good, scale, good_after in ((1, 1998, 1024, 1999),
+                                            (1, 1999, 2048, 0),
+                                            (0, 1999, 512, 0)):
+        case("update", "scale_step",
+             [np.float32(1024), np.array(good, dtype=np.int64), step,
+              np.float32(finite)],
+             tuple(np.array(float(value)) for value in (
+                 scale, good_after, 7 + finite, finite / 1024)),
+             {"growth_steps": {"int": 2000}}, name=f"scale_step_{scale}",
+             dtypes=["float", "i64", "i64", "float"])
