@@ -1,9 +1,11 @@
-// Layers, losses and optimisers by the names of Keras: plain values.
+// Layers by the names and with the defaults of Keras: plain values.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <variant>
+#include <utility>
+#include <vector>
 
 namespace plimsoll {
 
@@ -23,14 +25,20 @@ inline constexpr ActivationFunction elu{"elu"};      // alpha is 1
 inline constexpr ActivationFunction softplus{"softplus"};
 inline constexpr ActivationFunction softmax{"softmax"};
 
+class LayerOutput;
+
+// Fields that a type does not have stay as they are; which there are and what
+// they start with stands beside each type in src/train/layers.
 struct Layer {
   std::string type;
-  std::string name;
+  std::string name;                 // default: type_1, type_2, ...
+  std::vector<std::string> inputs;  // layers above; none: the one before it
   std::int64_t units = 0;
   std::string activation;
   bool use_bias = true;
   std::string kernel_initializer = "glorot_uniform";
   std::string bias_initializer = "zeros";
+  std::string shared_with;      // dense: the embedding whose table it uses
   std::int64_t input_dim = 0;   // embedding
   std::int64_t output_dim = 0;  // embedding
   std::string embeddings_initializer = "random_uniform";
@@ -41,48 +49,40 @@ struct Layer {
   bool center = true;        // and by beta; rms has none
   std::int64_t groups = 32;  // of channels
   double momentum = 0.99;    // of a batch's moving statistics
-  std::string device;  // where it is placed; empty: on the session's device
+  std::string device;     // where it is placed; empty: on the session's device
+  std::string precision;  // f32, bf16, ...; empty: the model's
+
+  // The layer in a model with branches. Each call is a layer of its own, with
+  // weights of its own.
+  LayerOutput operator()(const LayerOutput& x) const;
+  LayerOutput operator()(const std::vector<LayerOutput>& read) const;
 };
+
+// What a layer gives, or the model's input: the edges of a Model.
+class LayerOutput {
+ public:
+  struct Node;
+  explicit LayerOutput(std::shared_ptr<const Node> node)
+      : node_(std::move(node)) {}
+  const std::shared_ptr<const Node>& node() const { return node_; }
+
+ private:
+  std::shared_ptr<const Node> node_;
+};
+
+// The shape of one example.
+LayerOutput Input(std::vector<std::int64_t> shape);
 
 Layer Dense(std::int64_t units, ActivationFunction activation = linear);
 Layer Activation(ActivationFunction activation);
 Layer Dropout(double rate);
 Layer Flatten();
-// Rows of a table of input_dim by class index; the model's first layer, whose
-// examples are whole numbers. An index outside of the table gives NaN.
+// Rows of a table of input_dim by class index. An index outside of the table
+// gives NaN.
 Layer Embedding(std::int64_t input_dim, std::int64_t output_dim);
 Layer LayerNormalization(double epsilon = 1e-3);
 Layer RMSNormalization(double epsilon = 1e-6);
 Layer GroupNormalization(std::int64_t groups = 32, double epsilon = 1e-3);
 Layer BatchNormalization(double momentum = 0.99, double epsilon = 1e-3);
-
-struct Loss {
-  const char* name = "";
-};
-inline constexpr Loss binary_crossentropy{"binary_crossentropy"};
-inline constexpr Loss mean_squared_error{"mean_squared_error"};
-inline constexpr Loss mean_absolute_error{"mean_absolute_error"};
-inline constexpr Loss categorical_crossentropy{"categorical_crossentropy"};
-inline constexpr Loss sparse_categorical_crossentropy{
-    "sparse_categorical_crossentropy"};
-
-struct SGD {
-  double learning_rate = 0.01;
-  double momentum = 0;
-};
-struct Adam {
-  double learning_rate = 0.001;
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-};
-struct AdamW {
-  double learning_rate = 0.001;
-  double weight_decay = 0.004;
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-};
-using Optimizer = std::variant<Adam, AdamW, SGD>;
 
 }  // namespace plimsoll

@@ -13,9 +13,20 @@ namespace plimsoll::train {
 // of the parameters. A table whose whole gradient is one embedding_grad is
 // updated in the rows of the batch alone (see ops/embedding/embedding.h): that
 // gradient is then never made.
+struct UpdateScalars {
+  graph::ValueId rate;
+  graph::ValueId step;
+  graph::ValueId gate;  // where gradients are scaled and may be refused
+};
 Status add_updates(graph::Builder& builder, const OptimizerSpec& optimizer,
                    std::span<const Parameter> parameters,
                    std::span<const graph::ValueId> gradients,
-                   graph::ValueId learning_rate, graph::ValueId step);
+                   const UpdateScalars& scalars);
+
+// 1 where all gradients are finite, else 0. What a table is updated from is
+// looked at in its place.
+graph::ValueId finite_gradients(graph::Builder& builder,
+                                std::span<const Parameter> parameters,
+                                std::span<const graph::ValueId> gradients);
 
 }  // namespace plimsoll::train

@@ -100,26 +100,28 @@ Cost grad_cost(Types inputs, Types outputs, const Attrs&) {
 }
 
 // Where the inputs of an update of `kSlots` states stand: those of the dense
-// update, and the indices behind them.
+// update, perhaps with a gate, and the indices behind them.
 template <std::size_t kSlots>
 struct Order {
   static constexpr bool kStep = kSlots == 2;
   static constexpr std::size_t kRate = 2 + kSlots;
-  static constexpr std::size_t kIndices = kRate + (kStep ? 2 : 1);
+  static constexpr std::size_t kGate = kRate + (kStep ? 2 : 1);
 };
 
 template <std::size_t kSlots>
 Result<TypeList> infer_update(Types inputs, const Attrs&) {
   using At = Order<kSlots>;
-  bool right = inputs.size() == At::kIndices + 1;
+  const bool gated = inputs.size() == At::kGate + 2;
+  bool right = gated || inputs.size() == At::kGate + 1;
   if (right) {
     const TensorType& table = inputs[0];
+    const TensorType scalar{table.dtype, Shape{}};
     right =
         is_trainable(table.dtype) && is_table(table) &&
-        are_indices(inputs[At::kIndices]) &&
-        inputs[1] == TensorType{table.dtype, rows_of(inputs[At::kIndices],
+        are_indices(inputs.back()) &&
+        inputs[1] == TensorType{table.dtype, rows_of(inputs.back(),
                                                      table.shape.extent(1))} &&
-        inputs[At::kRate] == TensorType{table.dtype, Shape{}};
+        inputs[At::kRate] == scalar && (!gated || inputs[At::kGate] == scalar);
     for (std::size_t i = 2; i < At::kRate; ++i) {
       right = right && inputs[i] == table;
     }
@@ -130,10 +132,11 @@ Result<TypeList> infer_update(Types inputs, const Attrs&) {
   if (!right) {
     return mistake(
         "update of rows", inputs,
-        fmt::format("a table [V, D] of f32 or f64, dy [B, ..., D], {} states "
-                    "of the table's type, a rate{} and indices [B, ...] of i32 "
-                    "or i64",
-                    kSlots, At::kStep ? ", an i64 step" : ""));
+        fmt::format(
+            "a table [V, D] of f32 or f64, dy [B, ..., D], {} states "
+            "of the table's type, a rate{}, perhaps a gate, and indices "
+            "[B, ...] of i32 or i64",
+            kSlots, At::kStep ? ", an i64 step" : ""));
   }
   return TypeList(kSlots + 1, inputs[0]);
 }
@@ -190,6 +193,13 @@ Attrs attrs_of(const AdamSettings& settings) {
           {"epsilon", settings.epsilon}};
 }
 
+std::vector<ValueId> with_indices(std::vector<ValueId> inputs, ValueId gate,
+                                  ValueId indices) {
+  if (gate.valid()) inputs.push_back(gate);
+  inputs.push_back(indices);
+  return inputs;
+}
+
 AdamUpdate emit_adam(Builder& builder, const OpDef& op,
                      std::vector<ValueId> inputs, Attrs attrs) {
   const auto out = builder.emit_all(op, std::move(inputs), std::move(attrs));
@@ -216,38 +226,43 @@ ValueId embedding_grad(Builder& builder, ValueId dy, ValueId indices,
 }
 
 ValueId sgd_rows(Builder& builder, ValueId table, ValueId dy, ValueId rate,
-                 ValueId indices) {
-  return builder.emit(definitions().sgd, {table, dy, rate, indices});
+                 ValueId indices, ValueId gate) {
+  return builder.emit(definitions().sgd,
+                      with_indices({table, dy, rate}, gate, indices));
 }
 
 MomentumUpdate sgd_momentum_rows(Builder& builder, ValueId table, ValueId dy,
                                  ValueId velocity, ValueId rate,
-                                 ValueId indices, double momentum) {
-  const auto out = builder.emit_all(definitions().momentum,
-                                    {table, dy, velocity, rate, indices},
-                                    {{"momentum", momentum}});
+                                 ValueId indices, double momentum,
+                                 ValueId gate) {
+  const auto out =
+      builder.emit_all(definitions().momentum,
+                       with_indices({table, dy, velocity, rate}, gate, indices),
+                       {{"momentum", momentum}});
   return out.empty() ? MomentumUpdate{} : MomentumUpdate{out[0], out[1]};
 }
 
 AdamUpdate adam_rows(Builder& builder, ValueId table, ValueId dy,
                      ValueId first_moment, ValueId second_moment, ValueId rate,
                      ValueId step, ValueId indices,
-                     const AdamSettings& settings) {
+                     const AdamSettings& settings, ValueId gate) {
   return emit_adam(
       builder, definitions().adam,
-      {table, dy, first_moment, second_moment, rate, step, indices},
+      with_indices({table, dy, first_moment, second_moment, rate, step}, gate,
+                   indices),
       attrs_of(settings));
 }
 
 AdamUpdate adamw_rows(Builder& builder, ValueId table, ValueId dy,
                       ValueId first_moment, ValueId second_moment, ValueId rate,
                       ValueId step, ValueId indices, double weight_decay,
-                      const AdamSettings& settings) {
+                      const AdamSettings& settings, ValueId gate) {
   Attrs attrs = attrs_of(settings);
   attrs.set("weight_decay", weight_decay);
   return emit_adam(
       builder, definitions().adamw,
-      {table, dy, first_moment, second_moment, rate, step, indices},
+      with_indices({table, dy, first_moment, second_moment, rate, step}, gate,
+                   indices),
       std::move(attrs));
 }
 

@@ -26,20 +26,22 @@ graph::ValueId embedding_grad(graph::Builder& builder, graph::ValueId dy,
 // of a row that no index names do not decay, and weight decay passes it by.
 graph::ValueId sgd_rows(graph::Builder& builder, graph::ValueId table,
                         graph::ValueId dy, graph::ValueId rate,
-                        graph::ValueId indices);
+                        graph::ValueId indices, graph::ValueId gate = {});
 MomentumUpdate sgd_momentum_rows(graph::Builder& builder, graph::ValueId table,
                                  graph::ValueId dy, graph::ValueId velocity,
                                  graph::ValueId rate, graph::ValueId indices,
-                                 double momentum);
+                                 double momentum, graph::ValueId gate = {});
 AdamUpdate adam_rows(graph::Builder& builder, graph::ValueId table,
                      graph::ValueId dy, graph::ValueId first_moment,
                      graph::ValueId second_moment, graph::ValueId rate,
                      graph::ValueId step, graph::ValueId indices,
-                     const AdamSettings& settings = {});
+                     const AdamSettings& settings = {},
+                     graph::ValueId gate = {});
 AdamUpdate adamw_rows(graph::Builder& builder, graph::ValueId table,
                       graph::ValueId dy, graph::ValueId first_moment,
                       graph::ValueId second_moment, graph::ValueId rate,
                       graph::ValueId step, graph::ValueId indices,
-                      double weight_decay, const AdamSettings& settings = {});
+                      double weight_decay, const AdamSettings& settings = {},
+                      graph::ValueId gate = {});
 
 }  // namespace plimsoll::ops

@@ -135,7 +135,8 @@ class RowsUpdate final : public Kernel {
              ComputeThreads& threads)
       : shape_(shape),
         indices_(static_cast<int>(query.inputs.size()) - 1),
-        settings_(update_settings(dense_rule(query.op->name), *query.attrs)),
+        settings_(update_settings(dense_rule(query.op->name), *query.attrs,
+                                  query.inputs.size() - 1)),
         loop_(update_loop<T>(settings_.rule)),
         threads_(threads) {}
 
@@ -145,6 +146,7 @@ class RowsUpdate final : public Kernel {
     move_whole(update.parameter, update.new_parameter);
     move_whole(update.first, update.new_first);
     move_whole(update.second, update.new_second);
+    if (update.gain == T(0)) return LaunchStatus::ok;
     for_summed_rows(
         shape_, update.gradient,
         static_cast<const Index*>(args.inputs[indices_]), args.scratch,

@@ -98,11 +98,11 @@ constexpr std::string_view kCopy =
 )";
 
 constexpr std::string_view kUpdate =
-    R"(    Vec<T, $V> parameter = read<$V>(out0 + at);
+    R"($closed    Vec<T, $V> parameter = read<$V>(out0 + at);
 $reads#pragma unroll
     for (int j = 0; j < $V; ++j) {
       C p = load(parameter.v[j]);
-      const C g = sum[j];
+      const C g = $gradient;
 $loads$element      parameter.v[j] = store<T>(p);
 $stores    }
     write<$V>(out0 + at, parameter);
@@ -112,8 +112,8 @@ Result<cuda::OpCode> update(const KernelQuery& query, const CudaSettings&) {
   const graph::TensorType& table = query.inputs[0];
   const auto keys = RowKeys::of(query.inputs.back(), table.shape.extent(0));
   if (!keys || !is_trainable(table.dtype)) return cuda::OpCode();
-  const CudaUpdateText rule =
-      cuda_update_text(query, dense_rule(query.op->name));
+  const CudaUpdateText rule = cuda_update_text(
+      query, dense_rule(query.op->name), query.inputs.size() - 1);
   const std::int64_t vector =
       cuda_width(size_of(table.dtype), table.shape.extent(1));
   const std::string elements = fmt::format("{}ull", table.shape.elements());
@@ -135,12 +135,17 @@ Result<cuda::OpCode> update(const KernelQuery& query, const CudaSettings&) {
     writes +=
         fmt::format("    write<{}>(out{} + at, state{});\n", vector, k + 1, k);
   }
-  how.use = cuda_text(kUpdate, {{"V", vector},
-                                {"reads", reads},
-                                {"loads", loads},
-                                {"element", rule.element},
-                                {"stores", stores},
-                                {"writes", writes}});
+  how.use = cuda_text(
+      kUpdate, {{"V", vector},
+                {"closed", rule.gated ? "    if (gate == (C)0) "
+                                        "continue;\n"
+                                      : ""},
+                {"gradient", rule.gated ? "mul(sum[j], gate)" : "sum[j]"},
+                {"reads", reads},
+                {"loads", loads},
+                {"element", rule.element},
+                {"stores", stores},
+                {"writes", writes}});
   return cuda_summed_rows(query, how);
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "ops/update/update.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -62,8 +64,13 @@ void update(const Tensors& in, Tensors& out, const Rule& rule) {
   for (std::size_t k = 1; k < out.size(); ++k) {
     out[k].values = in[k + 1].values;
   }
+  const int at = update_gate(static_cast<int>(out.size()) - 1, in.size() - 1);
+  const double gate = at < 0 ? 1 : in[static_cast<std::size_t>(at)].values[0];
+  if (gate == 0) return;
   for (const auto& [start, sum] : summed(in[1], in.back(), in[0])) {
-    for (std::size_t j = 0; j < sum.size(); ++j) rule(start + j, sum[j]);
+    for (std::size_t j = 0; j < sum.size(); ++j) {
+      rule(start + j, gate * sum[j]);
+    }
   }
 }
 

@@ -23,7 +23,9 @@ constexpr double kFlopsPerSecond = 80e9;
 constexpr std::int64_t kPrimitiveBytes = 256 * 1024;
 
 dnnl_data_type_t dnnl_type(DType dtype) {
-  return dtype == DType::bf16 ? dnnl_bf16 : dnnl_f32;
+  return dtype == DType::bf16  ? dnnl_bf16
+         : dtype == DType::f16 ? dnnl_f16
+                               : dnnl_f32;
 }
 
 struct Operands {
@@ -114,9 +116,16 @@ std::string name_of(const DnnlPrimitiveDesc& desc, int threads) {
   return fmt::format("matmul:onednn:{}:t{}", implementation(desc), threads);
 }
 
-double seconds(double flops, int threads) {
-  const double rate =
-      best_isa() == Isa::v4 ? kWideFlopsPerSecond : kFlopsPerSecond;
+double seconds(std::string_view implementation, double flops, int threads) {
+  double rate = best_isa() == Isa::v4 ? kWideFlopsPerSecond : kFlopsPerSecond;
+  const auto has = [&](std::string_view part) {
+    return implementation.find(part) != std::string_view::npos;
+  };
+  if (has("amx")) {
+    rate *= 8;
+  } else if (has("bf16") || has("fp16")) {
+    rate *= 1.7;
+  }
   if (threads == 1) return kCallSeconds + flops / rate;
   return kCallSeconds + kForkSeconds + flops / (rate * threads);
 }
@@ -201,11 +210,15 @@ Result<std::vector<graph::KernelCandidate>> onednn_candidates(
     const Operands all = describe(shape, types);
     const DnnlPrimitiveDesc desc = choose(all, shape.relu);
     if (!desc) return;
+    // Our own widen blocks of bf16 and f16: that needs no copies.
+    const bool half = types.operands != DType::f32;
+    if (half && allocates(implementation(desc))) return;
     graph::KernelCandidate candidate;
     candidate.name = name_of(desc, threads.size());
     candidate.scratch_bytes = scratch_bytes(desc);
     candidate.private_bytes = private_bytes(desc, shape);
-    candidate.seconds = seconds(shape.flops(), threads.size());
+    candidate.seconds =
+        seconds(implementation(desc), shape.flops(), threads.size());
     if (allocates(implementation(desc))) candidate.seconds *= 4;
     found.push_back(std::move(candidate));
   });

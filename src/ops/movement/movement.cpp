@@ -160,7 +160,13 @@ const OpDef& transpose_op() {
 }
 
 const OpDef& cast_op() {
-  static const OpDef op = define("cast", infer_cast, cast_gradient);
+  static const OpDef op = [] {
+    OpDef made = define("cast", infer_cast, cast_gradient);
+    // Between floating types of one width of computation it joins its
+    // neighbours: what is written is rounded to the type it is written in.
+    made.elementwise = graph::ElementwiseCode::identity;
+    return made;
+  }();
   return op;
 }
 

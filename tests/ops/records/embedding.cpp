@@ -117,6 +117,21 @@ std::vector<OpRecord> embedding_records() {
     } else {
       records.push_back(update(lookup, "adamw_rows", 2, adamw));
     }
+    // Behind a gate, open or closed.
+    if (small) {
+      for (const double gate : {0.25, 0.0}) {
+        const std::string suffix = gate == 0 ? "_closed" : "_gated";
+        for (OpRecord record :
+             {update(lookup, "sgd_rows", 0, {}),
+              update(lookup, "sgd_momentum_rows", 1, {{"momentum", 0.9}}),
+              update(lookup, "adamw_rows", 2, adamw)}) {
+          record.name += suffix;
+          record.inputs.insert(record.inputs.end() - 1, {DType::f32, Shape{}});
+          record.ranges.insert(record.ranges.end() - 1, Range{gate, gate});
+          records.push_back(std::move(record));
+        }
+      }
+    }
     for (std::size_t i = first; i < records.size(); ++i) {
       // Sums of thousands round as they go.
       records[i].tolerance = small ? 2e-6 : 3e-5;
