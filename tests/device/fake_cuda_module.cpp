@@ -129,7 +129,7 @@ class FakeKernel final : public CudaKernel {
   bool marks_;
 };
 
-class FakeProduct final : public CudaProduct {
+class FakeWork final : public CudaWork {
  public:
   Status launch(Stream& stream, const void* const* inputs, void* const* outputs,
                 void*) override {
@@ -181,8 +181,8 @@ class FakeDevice final : public CudaDevice {
     }
     return static_cast<CudaKernel*>(kernel.get());
   }
-  Result<std::unique_ptr<CudaProduct>> prepare(const cuda::Product&) override {
-    return std::unique_ptr<CudaProduct>(std::make_unique<FakeProduct>());
+  Result<std::unique_ptr<CudaWork>> prepare(const cuda::Stage&) override {
+    return std::unique_ptr<CudaWork>(std::make_unique<FakeWork>());
   }
   Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) override {
