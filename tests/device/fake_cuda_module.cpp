@@ -211,6 +211,9 @@ class FakeModule final : public CudaModule {
     return std::string();
   }
   Result<std::string> compiler_version() override { return std::string("1"); }
+  Result<std::string> convolution_version() override {
+    return Error{ErrorCode::unsupported, "no convolutions: a fake"};
+  }
   Result<std::unique_ptr<CudaDevice>> open(int, const std::string&) override {
     hold(0);
     return std::unique_ptr<CudaDevice>(std::make_unique<FakeDevice>());
