@@ -10,6 +10,7 @@
 
 #include "plimsoll/data.h"
 #include "plimsoll/layers.h"
+#include "plimsoll/objective.h"
 #include "plimsoll/session.h"
 
 namespace plimsoll {
@@ -18,7 +19,8 @@ struct CompileOptions {
   Optimizer optimizer = Adam{};
   Loss loss = mean_squared_error;
   std::vector<std::string> metrics = {};
-  std::string precision = "f32";  // or "f64"
+  // f32, f64, or bf16 or f16 for what lies between parameters and losses.
+  std::string precision = "f32";
   std::int64_t seed = 1;
 };
 
@@ -56,7 +58,7 @@ class Plan {
   const std::string& json() const { return json_; }
 
  private:
-  friend class Sequential;
+  friend class Model;
   bool fits_ = false;
   std::int64_t host_peak_bytes_ = 0;
   std::int64_t device_peak_bytes_ = 0;  // 0 on the CPU
@@ -64,13 +66,18 @@ class Plan {
   std::string json_;
 };
 
-class Sequential {
+// Layers with branches and skips, from the input to the output:
+//   auto x = pl::Input({224, 224, 3});
+//   auto y = pl::Dense(10)(pl::Flatten()(x));
+//   pl::Model model(x, y);
+class Model {
  public:
-  Sequential(std::initializer_list<Layer> layers);
-  explicit Sequential(std::vector<Layer> layers);
-  ~Sequential();
-  Sequential(Sequential&&) noexcept;
-  Sequential& operator=(Sequential&&) noexcept;
+  // Throws Exception (bad_input) where the output does not come from the input
+  // alone.
+  Model(const LayerOutput& input, const LayerOutput& output);
+  ~Model();
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
 
   // The weights are the session's: they go when it is closed or goes.
   void compile(Session& session, CompileOptions options = {});
@@ -86,9 +93,19 @@ class Sequential {
   // A parameter's values by name ("dense_1/kernel"), after fit().
   std::vector<double> weights(const std::string& name) const;
 
- private:
+ protected:
   struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
+
+ private:
   std::unique_ptr<Impl> impl_;
+};
+
+// Layers one after the other. The input's shape is that of the data.
+class Sequential : public Model {
+ public:
+  Sequential(std::initializer_list<Layer> layers);
+  explicit Sequential(std::vector<Layer> layers);
 };
 
 }  // namespace plimsoll

@@ -9,4 +9,5 @@
 #include "plimsoll/layers.h"
 #include "plimsoll/memory_source.h"
 #include "plimsoll/model.h"
+#include "plimsoll/objective.h"
 #include "plimsoll/session.h"

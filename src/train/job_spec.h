@@ -9,35 +9,21 @@
 
 #include "base/dtype.h"
 #include "data/recipe.h"
+#include "plimsoll/layers.h"
 
 namespace plimsoll::train {
 
-// One layer with the names of Keras. Fields not of its type stay unset.
-struct LayerSpec {
-  std::string type;        // of layer_types() in job_file/job_names.h
-  std::string name;        // default: type_1, type_2, ...
-  std::int64_t units = 0;  // dense
-  std::string activation;  // dense, activation: relu, sigmoid, ... or empty
-  bool use_bias = true;    // dense
-  std::string kernel_initializer = "glorot_uniform";
-  std::string bias_initializer = "zeros";
-  std::int64_t input_dim = 0;   // embedding: rows of its table
-  std::int64_t output_dim = 0;  // embedding: width of a row
-  std::string embeddings_initializer = "random_uniform";
-  double rate = 0;              // dropout
-  double negative_slope = 0.2;  // leaky_relu
-  double epsilon = 1e-3;        // *_normalization; rms: 1e-6
-  bool scale = true;            // layer_, group_, batch_normalization
-  bool center = true;           // likewise
-  std::int64_t groups = 32;     // group_normalization
-  double momentum = 0.99;       // batch_normalization
-  std::string device;           // cpu, cuda:0; default: the job's
-  std::string where;            // "mlp.toml:4: model.layers[1]", for errors
+// One layer with the names of Keras.
+struct LayerSpec : Layer {
+  std::string where;  // "mlp.toml:4: model.layers[1]", for errors
 };
+
+// The word for the model's input, among the names of layers.
+inline constexpr const char* kModelInput = "input";
 
 struct ModelSpec {
   std::vector<std::int64_t> input;
-  std::vector<LayerSpec> layers;
+  std::vector<LayerSpec> layers;  // the last one's value is the output
 };
 
 struct DataSpec {

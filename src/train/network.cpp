@@ -1,19 +1,13 @@
 #include "train/network.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <string_view>
 
-#include "ops/elementwise/elementwise.h"
-#include "ops/embedding/embedding.h"
-#include "ops/matmul/matmul.h"
-#include "ops/movement/movement.h"
-#include "ops/normalization/normalization.h"
-#include "ops/random/random.h"
-#include "ops/softmax/softmax.h"
+#include "train/layers/layer_def.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 namespace {
@@ -21,255 +15,164 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-struct NamedFunction {
-  std::string_view name;
-  ValueId (*apply)(Builder& builder, ValueId value);
-};
-// By the names and with the defaults of Keras.
-constexpr NamedFunction kFunctions[] = {
-    {"relu", ops::relu},
-    {"sigmoid", ops::sigmoid},
-    {"tanh", ops::tanh},
-    {"gelu", ops::gelu},
-    {"gelu_tanh", ops::gelu_tanh},
-    {"silu", ops::silu},
-    {"swish", ops::silu},
-    {"elu", [](Builder& b, ValueId value) { return ops::elu(b, value, 1); }},
-    {"softplus", ops::softplus},
-    {"softmax", ops::softmax},
-};
-
-const NamedFunction* find_function(std::string_view name) {
-  const auto* found =
-      std::find_if(std::begin(kFunctions), std::end(kFunctions),
-                   [&](const NamedFunction& one) { return one.name == name; });
-  return found == std::end(kFunctions) ? nullptr : found;
+Error wrong(const LayerSpec& layer, const std::string& name,
+            const std::string& what) {
+  const std::string where =
+      layer.where.empty() ? name : layer.where + " (" + name + ")";
+  return {ErrorCode::bad_input, where + ": " + what};
 }
 
-class NetworkBuilder {
+Error unknown(const LayerSpec& layer, const std::string& name, const char* key,
+              const std::string& other) {
+  return wrong(layer, name,
+               fmt::format("{}: there is no layer `{}` above it (`input` is "
+                           "the model's input)",
+                           key, other));
+}
+
+// Which values layers read, by position in the model; -1 is its input.
+class Wiring {
  public:
-  NetworkBuilder(Builder& builder, const NetworkOptions& options, ValueId input)
-      : builder_(builder), options_(options), value_(input) {
-    network_.logits = input;
-  }
-
-  Status add(const LayerSpec& layer, const std::string& name, int position) {
-    builder_.set_scope(name);
-    layer_ = &layer;
-    name_ = name;
-    PLIMSOLL_ASSIGN(const graph::Place place, place_of(layer.device));
-    builder_.set_place(place);
-    if (layer.type == "dense") return add_dense(layer);
-    if (layer.type == "activation") return activate(layer.activation);
-    if (layer.type == "dropout") {
-      if (options_.training && layer.rate > 0) {
-        value_ = ops::dropout(builder_, value_, options_.random_step,
-                              layer.rate, options_.seed, position);
-        forget_logits();
+  static Result<Wiring> of(const ModelSpec& model) {
+    Wiring wiring;
+    wiring.names_ = layer_names(model);
+    std::map<std::string, int, std::less<>> known = {{kModelInput, -1}};
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      const LayerSpec& layer = model.layers[i];
+      const std::string& name = wiring.names_[i];
+      const int before = static_cast<int>(i) - 1;
+      std::vector<int> reads;
+      for (const std::string& input : layer.inputs) {
+        const auto at = known.find(input);
+        if (at == known.end()) return unknown(layer, name, "inputs", input);
+        reads.push_back(at->second);
       }
-      return {};
+      if (reads.empty()) reads = {before};
+      wiring.masks_.emplace_back();
+      if (!layer.mask.empty()) {
+        const auto at = known.find(layer.mask);
+        if (at == known.end()) return unknown(layer, name, "mask", layer.mask);
+        wiring.masks_.back() = at->second;
+      }
+      wiring.reads_.push_back(std::move(reads));
+      if (!known.emplace(name, static_cast<int>(i)).second) {
+        return wrong(layer, name,
+                     name == kModelInput
+                         ? "`input` is the model's input: give the layer "
+                           "another name"
+                         : fmt::format("`{}` names another layer too", name));
+      }
     }
-    if (layer.type == "flatten") return add_flatten();
-    if (layer.type == "embedding") return add_embedding(layer);
-    if (layer.type.ends_with("_normalization")) return add_normalization();
-    return wrong(fmt::format(
-        "unknown layer type `{}`: known are dense, "
-        "activation, dropout, flatten, embedding, layer_normalization, "
-        "rms_normalization, group_normalization, "
-        "batch_normalization",
-        layer.type));
+    PLIMSOLL_RETURN_IF_ERROR(wiring.check_all_read(model));
+    return wiring;
   }
 
-  Network finish() {
-    builder_.set_place(graph::Place::home);
-    network_.output = value_;
-    return std::move(network_);
+  const std::vector<int>& reads(std::size_t layer) const {
+    return reads_[layer];
   }
+  const std::optional<int>& mask(std::size_t layer) const {
+    return masks_[layer];
+  }
+  const std::string& name(std::size_t layer) const { return names_[layer]; }
 
  private:
-  Error wrong(const std::string& what) const {
-    const std::string where =
-        layer_->where.empty() ? name_ : layer_->where + " (" + name_ + ")";
-    return {ErrorCode::bad_input, where + ": " + what};
-  }
-
-  Result<graph::Place> place_of(const std::string& device) const {
-    if (device.empty() || device == options_.home) return graph::Place::home;
-    if (device == "cpu") return graph::Place::host;
-    return wrong(
-        options_.home == "cpu"
-            ? fmt::format(
-                  "is placed on {0}, but the job runs on the CPU alone: "
-                  "give it the device, as in --device {0}",
-                  device)
-            : fmt::format(
-                  "is placed on {}, but the job runs on {}: one process "
-                  "drives one device, and the CPU beside it",
-                  device, options_.home));
-  }
-
-  const Shape& shape() const { return builder_.type(value_).shape; }
-
-  void forget_logits() {
-    network_.logits = value_;
-    network_.last_activation = "linear";
-  }
-
-  ValueId add_parameter(const std::string& suffix, Shape shape,
-                        const std::string& initializer, std::int64_t fan_in,
-                        std::int64_t fan_out) {
-    const std::string name = name_ + "/" + suffix;
-    const DType given = builder_.type(value_).dtype;
-    const ValueId value = builder_.state(
-        name, graph::Role::parameter,
-        {is_floating(given) ? given : options_.precision, std::move(shape)});
-    network_.parameters.push_back({name, value, initializer, fan_in, fan_out});
-    return value;
-  }
-
-  Status add_dense(const LayerSpec& layer) {
-    if (shape().rank() < 2) {
-      return wrong(
-          fmt::format("dense needs an input of shape [B, ..., n], "
-                      "not {}",
-                      shape().to_string()));
-    }
-    if (layer.units < 1) {
-      return wrong(
-          fmt::format("dense needs units of at least 1, not {}", layer.units));
-    }
-    const std::int64_t width = shape().extent(-1);
-    const ValueId kernel =
-        add_parameter("kernel", {width, layer.units}, layer.kernel_initializer,
-                      width, layer.units);
-    value_ = ops::matmul(builder_, value_, kernel);
-    if (layer.use_bias) {
-      const ValueId bias =
-          add_parameter("bias", {layer.units}, layer.bias_initializer,
-                        layer.units, layer.units);
-      value_ = ops::add(builder_, value_, bias);
-    }
-    return activate(layer.activation);
-  }
-
-  Status add_embedding(const LayerSpec& layer) {
-    if (is_floating(builder_.type(value_).dtype)) {
-      return wrong(
-          "embedding takes class indices: it must be the model's first layer");
-    }
-    if (layer.input_dim < 1 || layer.output_dim < 1) {
-      return wrong(
-          fmt::format("embedding needs input_dim and output_dim of at least 1, "
-                      "not {} and {}",
-                      layer.input_dim, layer.output_dim));
-    }
-    const ValueId table = add_parameter(
-        "embeddings", {layer.input_dim, layer.output_dim},
-        layer.embeddings_initializer, layer.input_dim, layer.output_dim);
-    value_ = ops::embedding(builder_, table, value_);
-    forget_logits();
-    return {};
-  }
-
-  Status add_flatten() {
-    std::int64_t width = 1;
-    for (int i = 1; i < shape().rank(); ++i) width *= shape().extent(i);
-    value_ = ops::reshape(builder_, value_, Shape{shape()[0], width});
-    forget_logits();
-    return {};
-  }
-
-  // One value a channel that training moves, but no gradient.
-  ValueId add_statistic(const std::string& suffix, std::int64_t channels,
-                        const std::string& initializer) {
-    const std::string name = name_ + "/" + suffix;
-    const ValueId value =
-        builder_.state(name, graph::Role::statistic,
-                       {builder_.type(value_).dtype, Shape{channels}});
-    network_.statistics.push_back({name, value, initializer, 1, 1});
-    return value;
-  }
-
-  Status add_normalization() {
-    const LayerSpec& layer = *layer_;
-    const std::int64_t channels = shape().extent(-1);
-    const auto parameter = [&](bool wanted, const char* suffix,
-                               const char* initializer) {
-      return wanted ? add_parameter(suffix, {channels}, initializer, channels,
-                                    channels)
-                    : ValueId();
+  // What nobody reads would be left out in silence.
+  Status check_all_read(const ModelSpec& model) const {
+    std::vector<bool> read(model.layers.size(), false);
+    const auto mark = [&](int position) {
+      if (position >= 0) read[static_cast<std::size_t>(position)] = true;
     };
-    if (layer.type == "rms_normalization") {
-      const ValueId scale = parameter(true, "scale", "ones");
-      value_ = ops::rms_norm(builder_, value_, scale, layer.epsilon);
-      forget_logits();
-      return {};
+    for (const auto& layer : reads_) {
+      std::for_each(layer.begin(), layer.end(), mark);
     }
-    const ValueId gamma = parameter(layer.scale, "gamma", "ones");
-    const ValueId beta = parameter(layer.center, "beta", "zeros");
-    if (layer.type == "layer_normalization") {
-      value_ = ops::layer_norm(builder_, value_, gamma, beta, layer.epsilon);
-    } else if (layer.type == "group_normalization") {
-      value_ = ops::group_norm(builder_, value_, gamma, beta, layer.groups,
-                               layer.epsilon);
-    } else if (layer.type == "batch_normalization") {
-      add_batch_normalization(gamma, beta, channels);
-    } else {
-      return wrong(fmt::format(
-          "unknown layer type `{}`: known are layer_normalization, "
-          "rms_normalization, group_normalization, batch_normalization",
-          layer.type));
+    for (const auto& mask : masks_) {
+      if (mask) mark(*mask);
     }
-    forget_logits();
+    for (std::size_t i = 0; i + 1 < read.size(); ++i) {
+      if (read[i]) continue;
+      return wrong(model.layers[i], names_[i],
+                   "no layer reads what it gives, and only the last layer's "
+                   "value is the model's output");
+    }
     return {};
   }
 
-  void add_batch_normalization(ValueId gamma, ValueId beta,
-                               std::int64_t channels) {
-    const ValueId mean = add_statistic("moving_mean", channels, "zeros");
-    const ValueId variance = add_statistic("moving_variance", channels, "ones");
-    if (!options_.training) {
-      value_ = ops::batch_norm_inference(builder_, value_, gamma, beta, mean,
-                                         variance, layer_->epsilon);
-      return;
-    }
-    const ops::BatchNorm made =
-        ops::batch_norm(builder_, value_, gamma, beta, layer_->epsilon);
-    value_ = made.y;
-    builder_.assign(
-        mean, ops::moving_average(builder_, mean, made.mean, layer_->momentum));
-    builder_.assign(variance,
-                    ops::moving_average(builder_, variance, made.variance,
-                                        layer_->momentum));
-  }
-
-  Status activate(const std::string& name) {
-    forget_logits();
-    if (name.empty() || name == "linear") return {};
-    if (name == "leaky_relu") {
-      value_ = ops::leaky_relu(builder_, value_, layer_->negative_slope);
-    } else if (const NamedFunction* function = find_function(name)) {
-      value_ = function->apply(builder_, value_);
-    } else {
-      std::string known = "linear, leaky_relu";
-      for (const NamedFunction& one : kFunctions) {
-        known.append(", ").append(one.name);
-      }
-      return wrong(
-          fmt::format("unknown activation `{}`: known are {}", name, known));
-    }
-    network_.last_activation = name;
-    if (name != "sigmoid" && name != "softmax") network_.logits = value_;
-    return {};
-  }
-
-  Builder& builder_;
-  const NetworkOptions& options_;
-  ValueId value_;
-  Network network_;
-  const LayerSpec* layer_ = nullptr;
-  std::string name_;
+  std::vector<std::vector<int>> reads_;
+  std::vector<std::optional<int>> masks_;
+  std::vector<std::string> names_;
 };
+
+Result<graph::Place> place_of(const LayerSpec& layer, const std::string& name,
+                              const std::string& home) {
+  const std::string& device = layer.device;
+  if (device.empty() || home.empty() || device == home) {
+    return graph::Place::home;
+  }
+  if (device == "cpu") return graph::Place::host;
+  return wrong(
+      layer, name,
+      home == "cpu"
+          ? fmt::format("is placed on {0}, but the job runs on the CPU alone: "
+                        "give it the device, as in --device {0}",
+                        device)
+          : fmt::format("is placed on {}, but the job runs on {}: one process "
+                        "drives one device, and the CPU beside it",
+                        device, home));
+}
+
+Status check_inputs(const LayerDef& def, const LayerSpec& layer,
+                    const std::string& name, std::size_t given) {
+  const auto least = static_cast<std::size_t>(def.least_inputs);
+  const auto most = static_cast<std::size_t>(def.most_inputs);
+  if (given >= least && given <= most) return {};
+  const std::string right = least == most ? fmt::format("{}", least)
+                            : def.most_inputs == kAnyNumber
+                                ? fmt::format("at least {}", least)
+                                : fmt::format("{} to {}", least, most);
+  return wrong(layer, name,
+               fmt::format("{} takes {} input{}, not {}", def.type, right,
+                           right == "1" ? "" : "s", given));
+}
+
+Status check_precision(const LayerSpec& layer, const std::string& name,
+                       DType job) {
+  if (layer.precision.empty()) return {};
+  const auto dtype = parse_dtype(layer.precision);
+  if (!dtype || !is_floating(*dtype)) {
+    return wrong(layer, name,
+                 fmt::format("precision `{}` is unknown: known are f32, f64, "
+                             "bf16, f16",
+                             layer.precision));
+  }
+  if (*dtype == DType::f64 && job != DType::f64) {
+    return wrong(layer, name,
+                 fmt::format("computes in f64, but the job's parameters are "
+                             "f32: train in f64, as in --precision f64"));
+  }
+  return {};
+}
+
+// The value that a cast was made of, or itself.
+ValueId before_cast(const Builder& builder, ValueId value) {
+  const graph::NodeId producer = builder.graph().value(value).producer;
+  if (!producer.valid()) return value;
+  const graph::Node& node = builder.graph().node(producer);
+  return node.op->name == "cast" ? node.inputs[0] : value;
+}
+
+// Larger than any memory: caught before sizes are multiplied out.
+Status check_size(const Builder& builder, const LayerSpec& layer,
+                  const std::string& name, ValueId value) {
+  const Shape& shape = builder.type(value).shape;
+  double elements = 1;
+  for (const Dim& dim : shape.dims()) {
+    elements *= static_cast<double>(dim.size);
+  }
+  if (elements < 0x1p44) return {};
+  return wrong(layer, name,
+               fmt::format("its output {} has more than 2^44 elements",
+                           shape.to_string()));
+}
 
 }  // namespace
 
@@ -285,21 +188,49 @@ std::vector<std::string> layer_names(const ModelSpec& model) {
 }
 
 bool uses_dropout(const ModelSpec& model) {
-  for (const LayerSpec& layer : model.layers) {
-    if (layer.type == "dropout" && layer.rate > 0) return true;
-  }
-  return false;
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const LayerSpec& layer) {
+                       return layer.type == "dropout" && layer.rate > 0;
+                     });
 }
 
 bool takes_indices(const ModelSpec& model) {
-  return !model.layers.empty() && model.layers.front().type == "embedding";
+  const auto wiring = Wiring::of(model);
+  if (!wiring) return false;  // named when the network is built
+  std::vector<bool> moved(model.layers.size(), false);
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const LayerDef* def = find_layer(model.layers[i].type);
+    if (def == nullptr || def->indices == LayerDef::Indices::refused) continue;
+    const auto& reads = wiring->reads(i);
+    const bool given = std::any_of(reads.begin(), reads.end(), [&](int read) {
+      return read < 0 || moved[static_cast<std::size_t>(read)];
+    });
+    if (!given) continue;
+    if (def->indices == LayerDef::Indices::read) return true;
+    moved[i] = true;
+  }
+  return false;
 }
 
 bool uses_batch_statistics(const ModelSpec& model) {
-  for (const LayerSpec& layer : model.layers) {
-    if (layer.type == "batch_normalization") return true;
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const LayerSpec& layer) {
+                       return layer.type == "batch_normalization";
+                     });
+}
+
+DType input_dtype(const ModelSpec& model, DType precision) {
+  const auto wiring = Wiring::of(model);
+  if (!wiring) return master_dtype(precision);  // named later
+  std::optional<DType> all;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const auto& reads = wiring->reads(i);
+    if (std::find(reads.begin(), reads.end(), -1) == reads.end()) continue;
+    const DType dtype = compute_dtype(model.layers[i], precision);
+    if (all && *all != dtype) return master_dtype(precision);
+    all = dtype;
   }
-  return false;
+  return all.value_or(master_dtype(precision));
 }
 
 Result<Network> build_network(Builder& builder, const ModelSpec& model,
@@ -309,20 +240,60 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
                  "model.layers: a model needs at least "
                  "one layer"};
   }
-  NetworkBuilder network(builder, options, input);
-  const auto names = layer_names(model);
+  PLIMSOLL_ASSIGN(const Wiring wiring, Wiring::of(model));
+  Network network;
+  std::vector<LayerResult> made;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    PLIMSOLL_RETURN_IF_ERROR(
-        network.add(model.layers[i], names[i], static_cast<int>(i)));
+    const LayerSpec& layer = model.layers[i];
+    const std::string& name = wiring.name(i);
+    const LayerDef* def = find_layer(layer.type);
+    if (def == nullptr) {
+      return wrong(layer, name,
+                   fmt::format("unknown layer type `{}`: known are {}",
+                               layer.type, fmt::join(layer_types(), ", ")));
+    }
+    const auto value_at = [&](int position) {
+      return position < 0 ? input
+                          : made[static_cast<std::size_t>(position)].value;
+    };
+    std::vector<ValueId> values;
+    for (const int read : wiring.reads(i)) values.push_back(value_at(read));
+    PLIMSOLL_RETURN_IF_ERROR(check_inputs(*def, layer, name, values.size()));
+    PLIMSOLL_ASSIGN(const graph::Place place,
+                    place_of(layer, name, options.home));
+    PLIMSOLL_RETURN_IF_ERROR(check_precision(layer, name, options.precision));
+    builder.set_scope(name);
+    builder.set_place(place);
+    for (ValueId& value : values) {
+      value = in_dtype(builder, value, compute_dtype(layer, options.precision));
+    }
+    LayerContext context(builder, options, layer, name, static_cast<int>(i),
+                         std::move(values), network.parameters,
+                         network.statistics);
+    if (wiring.mask(i)) context.mask = value_at(*wiring.mask(i));
+    PLIMSOLL_ASSIGN(LayerResult result, def->build(context));
     if (!builder.ok()) {
       Error error = builder.status().error();
-      if (!model.layers[i].where.empty()) {
-        error.message = model.layers[i].where + ": " + error.message;
+      if (!layer.where.empty()) {
+        error.message = layer.where + ": " + error.message;
       }
       return error;
     }
+    PLIMSOLL_RETURN_IF_ERROR(check_size(builder, layer, name, result.value));
+    network.layer_types.push_back(builder.type(result.value));
+    made.push_back(std::move(result));
   }
-  return network.finish();
+  const DType master = master_dtype(options.precision);
+  network.output = in_dtype(builder, made.back().value, master);
+  network.logits = in_dtype(builder, made.back().logits, master);
+  network.last_activation = made.back().activation;
+  network.head = made.back().head;
+  if (network.head) {
+    network.head->x = in_dtype(builder, network.head->x, master);
+    network.head->weight = before_cast(builder, network.head->weight);
+  }
+  builder.set_place(graph::Place::home);
+  return network;
 }
 
 }  // namespace plimsoll::train

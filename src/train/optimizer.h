@@ -10,12 +10,23 @@
 namespace plimsoll::train {
 
 // Adds the optimiser's state and the updates; `gradients` stand in the order
-// of the parameters. A table whose whole gradient is one embedding_grad is
+// of the parameters. A table whose whole gradient is that of one embedding is
 // updated in the rows of the batch alone (see ops/embedding/embedding.h): that
 // gradient is then never made.
+struct UpdateScalars {
+  graph::ValueId rate;
+  graph::ValueId step;
+  graph::ValueId gate;  // where gradients are scaled and may be refused
+};
 Status add_updates(graph::Builder& builder, const OptimizerSpec& optimizer,
                    std::span<const Parameter> parameters,
                    std::span<const graph::ValueId> gradients,
-                   graph::ValueId learning_rate, graph::ValueId step);
+                   const UpdateScalars& scalars);
+
+// 1 where all gradients are finite, else 0. What a table is updated from is
+// looked at in its place.
+graph::ValueId finite_gradients(graph::Builder& builder,
+                                std::span<const Parameter> parameters,
+                                std::span<const graph::ValueId> gradients);
 
 }  // namespace plimsoll::train

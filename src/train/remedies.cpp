@@ -51,6 +51,16 @@ bool narrow(Variant& variant) {
   return true;
 }
 
+bool halve(Variant& variant) {
+  if (variant.job.train.precision != DType::f32) return false;
+  variant.job.train.precision = DType::bf16;
+  variant.note(
+      "compute in bf16 instead of f32, with parameters in f32 (the result "
+      "differs by rounding)",
+      "--precision bf16");
+  return true;
+}
+
 bool simplify_optimizer(Variant& variant) {
   OptimizerSpec& optimizer = variant.job.train.optimizer;
   if (optimizer.type == "sgd" && optimizer.momentum == 0) return false;
@@ -96,10 +106,13 @@ class RemedySearch {
         {stream},
         {shrink_ring},
         {narrow},
+        {halve},
         {},
         {stream, shrink_ring},
         {stream, narrow},
-        {stream, narrow, shrink_ring}};
+        {stream, halve},
+        {stream, narrow, shrink_ring},
+        {stream, halve, shrink_ring}};
     for (const auto& changes : sets) {
       Variant variant{job_, "", ""};
       bool all = true;

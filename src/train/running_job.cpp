@@ -7,6 +7,7 @@
 
 #include "data/sets/resident_set.h"
 #include "train/initial_state.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 
@@ -159,7 +160,6 @@ Status RunningJob::set_initial_state() {
     std::fill_n(memory_.host(), planned_.plan.host_arena.values_offset,
                 std::byte{0});
   }
-  const DType dtype = job_.train.precision;
   // Statistics behind the parameters: which random numbers a parameter gets
   // depends on its position.
   std::vector<Parameter> all = planned_.graphs.parameters;
@@ -169,6 +169,7 @@ Status RunningJob::set_initial_state() {
     const Parameter& parameter = all[i];
     const auto index = find_state(parameter.name);
     if (!index) continue;
+    const DType dtype = planned_.needs.states[*index].type.dtype;
     PLIMSOLL_RETURN_IF_ERROR(fill_state(
         *index, [&](std::int64_t offset, std::span<std::byte> piece) {
           initialize(parameter, dtype, job_.train.seed, static_cast<int>(i),
@@ -177,6 +178,7 @@ Status RunningJob::set_initial_state() {
         }));
   }
   examples_set_ = -1;
+  PLIMSOLL_RETURN_IF_ERROR(set_scalar(kLossScale, kFirstLossScale));
   return set_scalar(kLearningRate, job_.train.optimizer.learning_rate);
 }
 

@@ -4,10 +4,12 @@
 
 #include "graph/autodiff.h"
 #include "graph/passes.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/reduction/reduction.h"
 #include "ops/standard_ops.h"
 #include "ops/update/update.h"
 #include "train/optimizer.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 namespace {
@@ -35,10 +37,9 @@ class GraphMaker {
 
  private:
   Status check() const {
-    if (!is_trainable(train_.precision)) {
-      return Error{ErrorCode::unsupported,
-                   fmt::format("train.precision: the CPU trains in f32 and "
-                               "f64; {} can be stored and cast, not trained",
+    if (!is_floating(train_.precision)) {
+      return Error{ErrorCode::bad_input,
+                   fmt::format("train.precision: f32, bf16, f16 or f64, not {}",
                                name_of(train_.precision))};
     }
     if (model_.input.empty()) {
@@ -84,7 +85,7 @@ class GraphMaker {
   Result<ValueId> score(Builder& builder, const Network& network) {
     PLIMSOLL_ASSIGN(graphs_.labels,
                     label_type(train_.loss, builder.type(network.output).shape,
-                               train_.precision, stored_label_));
+                               master_dtype(train_.precision), stored_label_));
     const ValueId labels =
         builder.input("labels", {graphs_.labels.dtype, graphs_.labels.shape});
     PLIMSOLL_ASSIGN(const ValueId losses,
@@ -119,7 +120,7 @@ class GraphMaker {
 
   Result<graph::Graph> train() {
     Builder builder;
-    const TensorType scalar{train_.precision, Shape{}};
+    const TensorType scalar{master_dtype(train_.precision), Shape{}};
     const TensorType counter{DType::i64, Shape{}};
     const ValueId input = features(builder);
     NetworkOptions options = how(true);
@@ -135,6 +136,14 @@ class GraphMaker {
     const ValueId sum = ops::reduce_sum(builder, losses, {});
     const ValueId share =
         builder.state(kInverseExamples, Role::counter, scalar);
+    const bool scaled = needs_loss_scale(model_, train_.precision);
+    ops::LossScaling scaling;
+    ValueId seed = share;
+    if (scaled) {
+      scaling.scale = builder.state(kLossScale, Role::counter, scalar);
+      scaling.good_steps = builder.state(kGoodSteps, Role::counter, counter);
+      seed = ops::multiply(builder, share, scaling.scale);
+    }
     if (!builder.ok()) return builder.status().error();
     std::vector<ValueId> wanted;
     for (const Parameter& parameter : network.parameters) {
@@ -142,18 +151,30 @@ class GraphMaker {
     }
     PLIMSOLL_ASSIGN(
         const auto gradients,
-        graph::add_gradients(builder, sum, share, wanted, ops::standard_ops()));
+        graph::add_gradients(builder, sum, seed, wanted, ops::standard_ops()));
 
     builder.set_phase(graph::Phase::update);
     const ValueId rate = builder.state(kLearningRate, Role::counter, scalar);
     const ValueId step = builder.state(kStep, Role::counter, counter);
     // Counted before the updates, so that nothing is left to do behind them.
     builder.set_scope("counters");
-    const ValueId next = ops::increment(builder, step);
+    UpdateScalars scalars{rate, {}, {}};
+    if (scaled) {
+      scaling.step = step;
+      const ops::ScaledStep next = ops::scale_step(
+          builder, scaling,
+          finite_gradients(builder, network.parameters, gradients));
+      scalars.step = next.next.step;
+      scalars.gate = next.gate;
+      builder.assign(scaling.scale, next.next.scale);
+      builder.assign(scaling.good_steps, next.next.good_steps);
+    } else {
+      scalars.step = ops::increment(builder, step);
+    }
     PLIMSOLL_RETURN_IF_ERROR(add_updates(
-        builder, train_.optimizer, network.parameters, gradients, rate, next));
+        builder, train_.optimizer, network.parameters, gradients, scalars));
     builder.set_scope("counters");
-    builder.assign(step, next);
+    builder.assign(step, scalars.step);
     if (options.random_step.valid()) {
       builder.assign(options.random_step,
                      ops::increment(builder, options.random_step));
@@ -178,7 +199,7 @@ Result<StepGraphs> build_step_graphs(const ModelSpec& model,
                                      const std::string& home,
                                      std::optional<DType> indices) {
   return GraphMaker(model, train, stored_label, home,
-                    indices.value_or(train.precision))
+                    indices.value_or(input_dtype(model, train.precision)))
       .run();
 }
 

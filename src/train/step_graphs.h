@@ -16,6 +16,9 @@ namespace plimsoll::train {
 inline constexpr const char* kLearningRate = "learning_rate";
 inline constexpr const char* kStep = "step";
 inline constexpr const char* kRandomStep = "random_step";
+// Of losses whose gradients go through f16; see ops::scale_step.
+inline constexpr const char* kLossScale = "loss_scale";
+inline constexpr const char* kGoodSteps = "good_steps";
 // 1 / examples of the whole step: losses never divide by a micro-batch.
 inline constexpr const char* kInverseExamples = "inverse_examples";
 // Sums over examples since the epoch began.
@@ -35,7 +38,7 @@ struct StepGraphs {
 };
 
 // `stored_label` is one example's label in the data, `home` the job's device.
-// Features enter in the training precision, or as class indices of a type.
+// Features enter in what the first layers compute in, or as class indices.
 Result<StepGraphs> build_step_graphs(
     const ModelSpec& model, const TrainSpec& train, const Shape& stored_label,
     const std::string& home, std::optional<DType> indices = std::nullopt);

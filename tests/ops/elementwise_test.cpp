@@ -307,7 +307,7 @@ TEST(Elementwise, ALongChainTakesOneSlot) {
     chain.instructions.push_back({Code::exp, i});
   }
   chain.results = {20};
-  const auto compiled = compile(chain, {false});
+  const auto compiled = compile(chain, {false}, {false});
   EXPECT_EQ(compiled.direct.slots, 1);
   EXPECT_TRUE(compiled.hazards.empty());
   EXPECT_EQ(compiled.direct.steps.back().out.kind, Place::Kind::output);

@@ -163,24 +163,24 @@ TEST(Matmul, ImplementationsThatAllocateAreNotOffered) {
   }
 }
 
-TEST(Matmul, F16HasNoKernelAndSaysSo) {
-  ComputeThreads threads(1);
-  const Product half = product(4, 4, 4, false, false, DType::f16);
-  const auto outputs = *matmul_op().infer(half.inputs, half.attrs);
-  const auto found = make_cpu_kernels(threads)->candidates(
-      {&matmul_op(), half.inputs, outputs, &half.attrs});
-  ASSERT_FALSE(found.ok());
-  EXPECT_NE(found.error().message.find("f16"), std::string::npos);
+TEST(Matmul, HalvesRunOnEveryProcessor) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const auto& candidate :
+         candidates(product(600, 200, 300, false, true, dtype), 2)) {
+      EXPECT_EQ(candidate.name.find(":gemm"), std::string::npos);
+      EXPECT_EQ(candidate.name.find(":ref"), std::string::npos);
+      // Blocks, not copies of the operands.
+      EXPECT_LE(candidate.scratch_bytes, 8 << 20) << candidate.name;
+    }
+  }
 }
 
 TEST(Matmul, Bf16RunsOnTilesWhereTheProcessorHasThem) {
   Product one = product(64, 128, 96, false, false, DType::bf16);
   one.attrs.set("out", std::string("f32"));
-  if (!processor_has("avx512f")) {
-    GTEST_SKIP() << "no bf16 products on this processor";
-  }
+  const bool tiles = processor_has("amx_bf16");
   const auto values = inputs_for(one);
-  const auto bytes = run(one, values, 1, ":onednn:");
+  const auto bytes = run(one, values, 1, tiles ? ":onednn:" : ":own:");
   const RefTensor got = decode({DType::f32, Shape{64, 96}}, bytes);
   // What the kernel sees: the values rounded to bf16.
   const RefTensor a = decode(one.inputs[0], encode(values[0]));
@@ -195,7 +195,6 @@ TEST(Matmul, Bf16RunsOnTilesWhereTheProcessorHasThem) {
     }
   }
   const std::string name = candidates(one, 1).at(0).name;
-  const bool tiles = processor_has("amx_bf16");
   if (!tiles) {
     GTEST_SKIP() << "no AMX on this processor; bf16 ran by " << name;
   }

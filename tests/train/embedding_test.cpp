@@ -96,13 +96,13 @@ TEST(EmbeddingPlan, ATableOnTheHostIsUpdatedThere) {
   EXPECT_EQ(updates, 1);
 }
 
-TEST(EmbeddingPlan, AnEmbeddingStandsFirst) {
+TEST(EmbeddingPlan, AnEmbeddingReadsTheInput) {
   Machine machine(*cpu_profile(1, ""));
   JobSpec job = job_of(10, "sgd");
-  std::swap(job.model.layers[0], job.model.layers[1]);
+  std::swap(job.model.layers[0], job.model.layers[2]);
   const auto planned = plan_programs(job, *open_data(job, 1), machine);
   ASSERT_FALSE(planned);
-  EXPECT_NE(planned.error().message.find("must be the model's first layer"),
+  EXPECT_NE(planned.error().message.find("must read the model's input"),
             std::string::npos)
       << planned.error().message;
 }

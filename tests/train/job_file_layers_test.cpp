@@ -8,14 +8,14 @@ namespace {
 
 std::string job_with(const std::string& layer) {
   return R"([model]
-input = [8]
+input = [32]
 layers = [
   )" + layer +
          R"(,
   { type = "dense", units = 1 },
 ]
 [data]
-source = { type = "random", examples = 100, features = [8], labels = { type = "binary" } }
+source = { type = "random", examples = 100, features = [32], labels = { type = "binary" } }
 [train]
 loss = "binary_crossentropy"
 )";
@@ -75,12 +75,12 @@ TEST(NormalizationInJobFiles, MistakesAreNamed) {
             "`batch_normalisation`; did you mean `batch_normalization`?");
   EXPECT_EQ(error_of("{ type = \"layer_normalization\", momentum = 0.5 }"),
             "job.toml:4: model.layers[0].momentum: unknown key `momentum` in a "
-            "layer_normalization layer; it takes `type`, `name`, `epsilon`, "
-            "`scale`, `center` and `device`");
+            "layer_normalization layer; it takes `type`, `name`, `inputs`, "
+            "`epsilon`, `scale`, `center`, `device` and `precision`");
   EXPECT_EQ(error_of("{ type = \"rms_normalization\", center = false }"),
             "job.toml:4: model.layers[0].center: unknown key `center` in a "
-            "rms_normalization layer; it takes `type`, `name`, `epsilon` and "
-            "`device`");
+            "rms_normalization layer; it takes `type`, `name`, `inputs`, "
+            "`epsilon`, `device` and `precision`");
   EXPECT_EQ(error_of("{ type = \"batch_normalization\", momentum = 1 }"),
             "job.toml:4: model.layers[0].momentum: must be a number of at "
             "least 0 and below 1, not 1");

@@ -27,7 +27,8 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "`host`, `device`, `pinned` and `growth`"},
       {"rate = 0.5", "rate = 0.5, units = 3",
        "job.toml:6: model.layers[2].units: unknown key `units` in a dropout "
-       "layer; it takes `type`, `name`, `rate` and `device`"},
+       "layer; it takes `type`, `name`, `inputs`, `rate`, `device` and "
+       "`precision`"},
       {"rate = 0.5", "rate = 0.5, device = \"gpu\"",
        "job.toml:6: model.layers[2].device: must be cpu or cuda:0, cuda:1, "
        "..."},

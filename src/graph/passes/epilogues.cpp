@@ -17,6 +17,7 @@ class Folder {
       const auto code = graph_.nodes[i].op->elementwise;
       if (code == ElementwiseCode::add) fold_bias(i);
       if (code == ElementwiseCode::relu) fold_relu(i);
+      if (graph_.nodes[i].op->name == "cast") fold_cast(i);
     }
     keep_nodes(graph_, keep_);
     return std::move(graph_);
@@ -68,6 +69,52 @@ class Folder {
     Node folded = *product;
     folded.attrs.set("activation", std::string("relu"));
     absorb(at, value, std::move(folded));
+  }
+
+  bool is_half(ValueId value) const {
+    const DType dtype = graph_.type(value).dtype;
+    return dtype == DType::bf16 || dtype == DType::f16;
+  }
+
+  // Ops that can write f32 whatever they read: their sums are f32 anyway.
+  static bool writes_f32(const Node& node) {
+    return (node.op->name == "matmul" || node.op->name == "reduce_sum") &&
+           !node.attrs.has("out");
+  }
+
+  // A cast to f32 of a sum that nobody else reads, perhaps under another
+  // shape: the sum is written in f32 at once.
+  void fold_cast(std::size_t at) {
+    const ValueId result = graph_.nodes[at].outputs[0];
+    ValueId value = graph_.nodes[at].inputs[0];
+    if (!is_half(value) || graph_.type(result).dtype != DType::f32) return;
+    std::vector<ValueId> wide;
+    NodeId producer;
+    for (;;) {
+      producer = graph_.value(value).producer;
+      if (!producer.valid() || uses_[value.pos()] != 1) return;
+      wide.push_back(value);
+      if (!graph_.node(producer).op->is_view) break;
+      value = graph_.node(producer).inputs[0];
+    }
+    Node& sum = graph_.nodes[producer.pos()];
+    if (!writes_f32(sum)) return;
+    if (sum.inputs.size() > 2) {  // a bias is of the output's type
+      const NodeId made = graph_.value(sum.inputs[2]).producer;
+      if (!made.valid() || graph_.node(made).op->name != "cast") return;
+      const ValueId master = graph_.node(made).inputs[0];
+      if (graph_.type(master).dtype != DType::f32) return;
+      --uses_[sum.inputs[2].pos()];
+      ++uses_[master.pos()];
+      sum.inputs[2] = master;
+    }
+    sum.attrs.set("out", std::string("f32"));
+    for (const ValueId changed : wide) {
+      graph_.values[changed.pos()].type.dtype = DType::f32;
+    }
+    uses_[wide[0].pos()] = uses_[result.pos()];
+    replace_uses(graph_, result, wide[0]);
+    keep_[at] = false;
   }
 
   Graph graph_;

@@ -18,11 +18,21 @@ bool is_constant(const Node& node) {
   return node.op->elementwise == ElementwiseCode::constant;
 }
 
+// f32, bf16 and f16 are all computed in f32: they go together.
+bool same_computation(DType a, DType b) {
+  return is_floating(a) && is_floating(b) &&
+         (a == DType::f64) == (b == DType::f64);
+}
+
 // A constant has one value everywhere: groups take it as an instruction of
 // their own instead of reading it, so it is nobody's member.
 bool can_join(const Graph& graph, const Node& node) {
-  return node.op->elementwise && !is_constant(node) &&
-         is_trainable(graph.type(node.outputs[0]).dtype);
+  const DType made = graph.type(node.outputs[0]).dtype;
+  return node.op->elementwise && !is_constant(node) && is_floating(made) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) {
+                       return same_computation(graph.type(input).dtype, made);
+                     });
 }
 
 // Nodes partitioned into units that run as one, kept free of cycles.
@@ -95,8 +105,11 @@ class Units {
   bool alike(std::size_t a, std::size_t b) const {
     const Node& x = graph_.nodes[a];
     const Node& y = graph_.nodes[b];
+    const TensorType& left = graph_.type(x.outputs[0]);
+    const TensorType& right = graph_.type(y.outputs[0]);
     return can_join(graph_, y) && x.phase == y.phase && x.place == y.place &&
-           graph_.type(x.outputs[0]) == graph_.type(y.outputs[0]);
+           left.shape == right.shape &&
+           same_computation(left.dtype, right.dtype);
   }
 
   // Whether a third unit has to run after one of them and before the other.
@@ -190,13 +203,29 @@ class GroupWriter {
       expression_.results.push_back(operand_of_[value]);
     }
     node.attrs = to_attrs(expression_);
-    const TensorType& type = graph_.type(last.outputs[0]);
-    node.attrs.set("shape", type.shape);
-    node.attrs.set("dtype", std::string(name_of(type.dtype)));
+    node.attrs.set("shape", graph_.type(last.outputs[0]).shape);
+    set_types(node, graph_.type(last.outputs[0]).dtype);
     return node;
   }
 
  private:
+  void set_types(Node& node, DType first) const {
+    bool mixed = false;
+    std::vector<std::int64_t> types;
+    for (const ValueId output : node.outputs) {
+      types.push_back(static_cast<std::int64_t>(graph_.type(output).dtype));
+      mixed = mixed || graph_.type(output).dtype != first;
+    }
+    for (const ValueId input : node.inputs) {
+      mixed = mixed || graph_.type(input).dtype != first;
+    }
+    if (mixed) {
+      node.attrs.set("dtypes", std::move(types));
+    } else {
+      node.attrs.set("dtype", std::string(name_of(first)));
+    }
+  }
+
   const Node* constant_behind(ValueId value) const {
     const NodeId producer = graph_.value(value).producer;
     if (!producer.valid() || !is_constant(graph_.node(producer))) {

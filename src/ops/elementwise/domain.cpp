@@ -156,4 +156,10 @@ void expand_f64(const Domain& domain, const InputAccess& input, const void* in,
          static_cast<double*>(out), start, count);
 }
 
+void expand_u16(const Domain& domain, const InputAccess& input, const void* in,
+                void* out, std::int64_t start, std::int64_t count) {
+  expand(domain, input, static_cast<const std::uint16_t*>(in),
+         static_cast<std::uint16_t*>(out), start, count);
+}
+
 }  // namespace plimsoll::ops

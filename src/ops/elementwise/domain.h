@@ -53,5 +53,7 @@ void expand_f32(const Domain& domain, const InputAccess& input, const void* in,
                 void* out, std::int64_t start, std::int64_t count);
 void expand_f64(const Domain& domain, const InputAccess& input, const void* in,
                 void* out, std::int64_t start, std::int64_t count);
+void expand_u16(const Domain& domain, const InputAccess& input, const void* in,
+                void* out, std::int64_t start, std::int64_t count);
 
 }  // namespace plimsoll::ops

@@ -170,6 +170,33 @@ bool well_formed(const ElementwiseExpression& expression) {
   return !expression.results.empty();
 }
 
+// Operands and outputs of f32, bf16 and f16 side by side: all of it is computed
+// in f32 and rounded where it is written.
+Result<TypeList> infer_mixed(std::span<const TensorType> inputs,
+                             const Attrs& attrs, std::size_t results) {
+  TypeList same(inputs.begin(), inputs.end());
+  for (TensorType& type : same) {
+    if (!is_floating(type.dtype) || type.dtype == DType::f64) {
+      return mismatch("fused", inputs, "only f32, bf16 and f16 can be mixed");
+    }
+    type.dtype = DType::f32;
+  }
+  PLIMSOLL_ASSIGN(TensorType type, common_type("fused", same, attrs));
+  TypeList outputs;
+  for (const std::int64_t code :
+       attrs.get<std::vector<std::int64_t>>("dtypes")) {
+    type.dtype = static_cast<DType>(code);
+    if (code < 0 || !is_floating(type.dtype) || type.dtype == DType::f64) {
+      return mismatch("fused", inputs, "only f32, bf16 and f16 can be mixed");
+    }
+    outputs.push_back(type);
+  }
+  if (outputs.size() != results) {
+    return mismatch("fused", inputs, "its expression is not well formed");
+  }
+  return outputs;
+}
+
 Result<TypeList> infer_fused(std::span<const TensorType> inputs,
                              const Attrs& attrs) {
   const ElementwiseExpression expression = graph::expression_of(attrs);
@@ -177,8 +204,11 @@ Result<TypeList> infer_fused(std::span<const TensorType> inputs,
       inputs.size() != static_cast<std::size_t>(expression.inputs)) {
     return mismatch("fused", inputs, "its expression is not well formed");
   }
-  PLIMSOLL_ASSIGN(const TensorType type, common_type("fused", inputs, attrs));
-  return TypeList(expression.results.size(), type);
+  if (!attrs.has("dtypes")) {
+    PLIMSOLL_ASSIGN(const TensorType type, common_type("fused", inputs, attrs));
+    return TypeList(expression.results.size(), type);
+  }
+  return infer_mixed(inputs, attrs, expression.results.size());
 }
 
 Cost cost_fused(std::span<const TensorType> inputs,

@@ -13,7 +13,9 @@ namespace plimsoll::ops {
 std::span<const graph::OpDef* const> elementwise_ops();
 const graph::OpDef& elementwise_op(graph::ElementwiseCode code);
 // The target of graph::fuse_elementwise. Attributes: those of to_attrs(), and
-// optionally "shape" and "dtype" of the outputs, where inputs do not tell.
+// optionally "shape" and "dtype" of the outputs, where inputs do not tell; or
+// "dtypes", one an output, where f32, bf16 and f16 are mixed. Nothing between
+// inputs and outputs is rounded to bf16 or f16.
 const graph::OpDef& fused_op();
 
 // What a node of an element-wise op or of `fused` computes.

@@ -12,6 +12,7 @@
 #include "ops/elementwise/elementwise_loops.h"
 #include "ops/elementwise/program.h"
 #include "ops/isa.h"
+#include "ops/simd/half_loops.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -42,39 +43,67 @@ std::int64_t chunks_of(double seconds, int threads, std::int64_t blocks) {
 }
 
 struct Setup {
+  DType compute = DType::f32;  // or f64: of all slots
   Domain domain;
   CompiledExpression code;
   std::vector<std::size_t> expanded;  // inputs that every block fills a slot of
+  // By input and output: null where it is stored as it is computed.
+  std::vector<WidenLoop> widen;
+  std::vector<NarrowLoop> narrow;
+  int staging = 0;  // one more slot, for halves that are expanded
   std::int64_t chunks = 1;
   std::int64_t slot_bytes = 0;
 
-  int slots() const { return std::max(code.direct.slots, code.safe.slots); }
+  int program_slots() const {
+    return std::max(code.direct.slots, code.safe.slots);
+  }
+  int slots() const { return program_slots() + staging; }
 };
+
+// f64 by itself; f32, bf16 and f16 are computed in f32 and go together.
+bool fits(DType dtype, DType compute) {
+  return is_floating(dtype) && (dtype == DType::f64) == (compute == DType::f64);
+}
 
 // Nothing where no loop fits: the catalogue then names op and dtypes.
 std::optional<Setup> set_up(const KernelQuery& query, int threads) {
-  const graph::TensorType& type = query.outputs[0];
-  if (!is_trainable(type.dtype)) return std::nullopt;
-  for (const graph::TensorType& input : query.inputs) {
-    if (input.dtype != type.dtype) return std::nullopt;
-  }
-  auto domain = find_domain(query.inputs, type.shape);
-  if (!domain) return std::nullopt;
   Setup setup;
+  setup.compute =
+      query.outputs[0].dtype == DType::f64 ? DType::f64 : DType::f32;
+  std::vector<bool> out_slot;
+  for (const graph::TensorType& output : query.outputs) {
+    if (!fits(output.dtype, setup.compute)) return std::nullopt;
+    out_slot.push_back(is_half(output.dtype));
+    setup.narrow.push_back(out_slot.back() ? narrow_loop(output.dtype)
+                                           : nullptr);
+  }
+  for (const graph::TensorType& input : query.inputs) {
+    if (!fits(input.dtype, setup.compute)) return std::nullopt;
+    setup.widen.push_back(is_half(input.dtype) ? widen_loop(input.dtype)
+                                               : nullptr);
+  }
+  auto domain = find_domain(query.inputs, query.outputs[0].shape);
+  if (!domain) return std::nullopt;
   setup.domain = *std::move(domain);
   std::vector<bool> in_slot;
   for (std::size_t i = 0; i < setup.domain.inputs.size(); ++i) {
     const Access access = setup.domain.inputs[i].access;
-    in_slot.push_back(access != Access::dense && access != Access::periodic);
-    if (access == Access::expanded) setup.expanded.push_back(i);
+    const bool direct = access == Access::dense || access == Access::periodic;
+    const bool half = setup.widen[i] != nullptr;
+    in_slot.push_back(!direct || half);
+    if (access == Access::expanded || (direct && half)) {
+      setup.expanded.push_back(i);
+    }
+    if (access == Access::expanded && half) setup.staging = 1;
   }
-  setup.code = compile(expression_of(*query.op, *query.attrs), in_slot);
+  setup.code =
+      compile(expression_of(*query.op, *query.attrs), in_slot, out_slot);
   if (setup.domain.elements > 0) {
     // An odd number of cache lines: slots that lie whole pages apart would
     // take each other's place in L1.
     const std::int64_t lines =
         (std::min(setup.domain.block, setup.domain.elements) *
-             size_of(type.dtype) +
+             size_of(setup.compute) +
          63) /
         64;
     setup.slot_bytes = (lines | 1) * 64;
@@ -86,12 +115,12 @@ std::optional<Setup> set_up(const KernelQuery& query, int threads) {
 
 class ElementwiseKernel final : public Kernel {
  public:
-  ElementwiseKernel(Setup setup, DType dtype, ComputeThreads& threads)
+  ElementwiseKernel(Setup setup, ComputeThreads& threads)
       : setup_(std::move(setup)),
-        element_bytes_(size_of(dtype)),
-        loops_(dtype == DType::f32 ? pick_elementwise_loops().f32
-                                   : pick_elementwise_loops().f64),
-        expand_(dtype == DType::f32 ? expand_f32 : expand_f64),
+        element_bytes_(size_of(setup_.compute)),
+        loops_(setup_.compute == DType::f32 ? pick_elementwise_loops().f32
+                                            : pick_elementwise_loops().f64),
+        expand_(setup_.compute == DType::f32 ? expand_f32 : expand_f64),
         threads_(threads) {}
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
@@ -166,7 +195,12 @@ class ElementwiseKernel final : public Kernel {
       // Doubling what is there repeats it with few long copies.
       const std::int64_t bytes = count * element_bytes_;
       std::int64_t done = std::min(input.period * element_bytes_, bytes);
-      std::memcpy(out, args.inputs[i], static_cast<std::size_t>(done));
+      if (setup_.widen[i] != nullptr) {
+        setup_.widen[i](static_cast<const std::uint16_t*>(args.inputs[i]),
+                        reinterpret_cast<float*>(out), done / element_bytes_);
+      } else {
+        std::memcpy(out, args.inputs[i], static_cast<std::size_t>(done));
+      }
       while (done < bytes) {
         const std::int64_t more = std::min(done, bytes - done);
         std::memcpy(out + done, out, static_cast<std::size_t>(more));
@@ -178,11 +212,18 @@ class ElementwiseKernel final : public Kernel {
   void run_block(const LaunchArgs& args, const Program& program,
                  const Block& block) const {
     for (const std::size_t i : setup_.expanded) {
-      const InputAccess& input = setup_.domain.inputs[i];
-      expand_(setup_.domain, input, args.inputs[i],
-              slot(block, program.input_slots[i]), block.start, block.count);
+      char* out = slot(block, program.input_slots[i]);
+      if (setup_.widen[i] != nullptr) {
+        widen(args, i, block, out);
+      } else {
+        expand_(setup_.domain, setup_.domain.inputs[i], args.inputs[i], out,
+                block.start, block.count);
+      }
     }
     for (const Step& step : program.steps) {
+      if (step.out.kind == Place::Kind::output && narrow(args, step, block)) {
+        continue;
+      }
       const void* b = nullptr;
       const void* c = nullptr;
       if (step.b.kind != Place::Kind::none) {
@@ -192,6 +233,34 @@ class ElementwiseKernel final : public Kernel {
       call(step, read(args, step.a, block), b, c, write(args, step.out, block),
            block.count);
     }
+  }
+
+  void widen(const LaunchArgs& args, std::size_t i, const Block& block,
+             char* out) const {
+    const InputAccess& input = setup_.domain.inputs[i];
+    const auto* in = static_cast<const std::uint16_t*>(args.inputs[i]);
+    if (input.access == Access::expanded) {
+      char* staged = slot(block, setup_.program_slots());
+      expand_u16(setup_.domain, input, in, staged, block.start, block.count);
+      in = reinterpret_cast<const std::uint16_t*>(staged);
+    } else {
+      in += input.access == Access::periodic ? block.start % input.period
+                                             : block.start;
+    }
+    setup_.widen[i](in, reinterpret_cast<float*>(out), block.count);
+  }
+
+  // Stores an output in its own type, if that is another than it is made in.
+  bool narrow(const LaunchArgs& args, const Step& step,
+              const Block& block) const {
+    const NarrowLoop store =
+        setup_.narrow[static_cast<std::size_t>(step.out.index)];
+    if (store == nullptr) return false;
+    store(
+        reinterpret_cast<const float*>(slot(block, step.a.index)),
+        static_cast<std::uint16_t*>(args.outputs[step.out.index]) + block.start,
+        block.count);
+    return true;
   }
 
   const void* read(const LaunchArgs& args, const Place& place,
@@ -259,8 +328,8 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
                  fmt::format("{} has no CPU kernel for {}", query.op->name,
                              query.outputs[0].to_string())};
   }
-  return std::unique_ptr<Kernel>(std::make_unique<ElementwiseKernel>(
-      *std::move(setup), query.outputs[0].dtype, threads));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<ElementwiseKernel>(*std::move(setup), threads));
 }
 
 }  // namespace

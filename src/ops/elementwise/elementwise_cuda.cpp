@@ -40,9 +40,8 @@ bool takes_scalar(ElementwiseCode code) {
 
 // Elements that one thread makes at once: all of them lie in one run of the
 // innermost dimension, in which each input advances by one or stands.
-std::int64_t width_of(const Domain& domain, DType dtype,
+std::int64_t width_of(const Domain& domain, std::int64_t bytes,
                       std::int64_t operands) {
-  const std::int64_t bytes = size_of(dtype);
   std::int64_t width =
       cuda_width(bytes, domain.extents.empty() ? 1 : domain.extents.back());
   while (width > 1 && operands * width * bytes > kMostVectorBytes) width /= 2;
@@ -102,10 +101,10 @@ std::string expression_text(const Domain& domain,
   return text;
 }
 
-std::string body_of(const Domain& domain,
-                    const ElementwiseExpression& expression, DType dtype,
+std::string body_of(const KernelQuery& query, const Domain& domain,
+                    const ElementwiseExpression& expression,
                     std::int64_t width) {
-  const DType compute = cuda_compute(dtype);
+  const DType compute = cuda_compute(query.outputs[0].dtype);
   std::string once, reads, writes, results, keep;
   for (std::size_t k = 0; k < domain.inputs.size(); ++k) {
     const InputAccess& input = domain.inputs[k];
@@ -115,20 +114,20 @@ std::string body_of(const Domain& domain,
     } else if (stands(input)) {
       reads += fmt::format("    const C x{0} = load(in{0}[{1}]);\n", k, at);
     } else {
-      reads +=
-          fmt::format("    const Vec<T, {2}> x{0} = read<{2}>(in{0} + {1});\n",
-                      k, at, width);
+      reads += fmt::format(
+          "    const Vec<{3}, {2}> x{0} = read<{2}>(in{0} + {1});\n", k, at,
+          width, cuda_type(query.inputs[k].dtype));
     }
   }
   for (std::size_t k = 0; k < expression.results.size(); ++k) {
-    results += fmt::format("    Vec<T, {1}> y{0};\n", k, width);
-    keep += fmt::format("    y{}.v[j] = store<T>(a{});\n", k,
+    const std::string_view type = cuda_type(query.outputs[k].dtype);
+    results += fmt::format("    Vec<{2}, {1}> y{0};\n", k, width, type);
+    keep += fmt::format("    y{}.v[j] = store<{}>(a{});\n", k, type,
                         expression.results[k]);
     writes += fmt::format("    write<{1}>(out{0} + i, y{0});\n", k, width);
   }
   // Everything of these elements is read before any of it is written.
-  return cuda_text(R"(  typedef $T T;
-  typedef $C C;
+  return cuda_text(R"(  typedef $C C;
 $once  for ($I i = ($I)(block * 512 + threadIdx.x) * $V; i < $N;
        i += ($I)blocks * (512 * $V)) {
 $reads$results#pragma unroll
@@ -136,8 +135,7 @@ $reads$results#pragma unroll
 $compute$keep    }
 $writes  }
 )",
-                   {{"T", cuda_type(dtype)},
-                    {"C", cuda_type(compute)},
+                   {{"C", cuda_type(compute)},
                     {"I", cuda_index(domain.elements)},
                     {"V", width},
                     {"N", domain.elements},
@@ -151,21 +149,27 @@ $writes  }
 
 Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
   const graph::TensorType& type = query.outputs[0];
-  if (!is_floating(type.dtype)) return cuda::OpCode();
-  for (const graph::TensorType& input : query.inputs) {
-    if (input.dtype != type.dtype) return cuda::OpCode();
+  // f64 by itself; f32, bf16 and f16 are computed in f32 and go together.
+  std::int64_t widest = 0;
+  for (const auto types : {query.inputs, query.outputs}) {
+    for (const graph::TensorType& one : types) {
+      if (!is_floating(one.dtype) ||
+          cuda_compute(one.dtype) != cuda_compute(type.dtype)) {
+        return cuda::OpCode();
+      }
+      widest = std::max(widest, size_of(one.dtype));
+    }
   }
   const auto domain = find_domain(query.inputs, type.shape);
   if (!domain) return cuda::OpCode();
   // Every element is made alone: nothing but the op decides its rounding.
   std::string name = fmt::format("{}:cuda", query.op->name);
   if (domain->elements == 0) return cuda_op(query, std::move(name), "", 1);
-  const std::int64_t width =
-      width_of(*domain, type.dtype,
-               std::ssize(query.inputs) + std::ssize(query.outputs));
+  const std::int64_t width = width_of(
+      *domain, widest, std::ssize(query.inputs) + std::ssize(query.outputs));
   const auto expression = expression_of(*query.op, *query.attrs);
   return cuda_op(query, std::move(name),
-                 body_of(*domain, expression, type.dtype, width),
+                 body_of(query, *domain, expression, width),
                  cuda_blocks_of_threads(domain->elements / width));
 }
 

@@ -34,8 +34,8 @@ ElementwiseExpression with_own_results(ElementwiseExpression expression) {
 class Compiler {
  public:
   Compiler(const ElementwiseExpression& expression,
-           const std::vector<bool>& in_slot)
-      : expression_(expression), in_slot_(in_slot) {
+           const std::vector<bool>& in_slot, const std::vector<bool>& out_slot)
+      : expression_(expression), in_slot_(in_slot), out_slot_(out_slot) {
     const auto operands = static_cast<std::size_t>(expression.inputs) +
                           expression.instructions.size();
     last_use_.assign(operands, -1);
@@ -55,6 +55,7 @@ class Compiler {
   Program run(bool safe) {
     Program program;
     places_.assign(last_use_.size(), Place());
+    stored_.assign(last_use_.size(), false);
     free_.clear();
     for (int i = 0; i < expression_.inputs; ++i) {
       const bool direct = is_direct(i);
@@ -123,21 +124,29 @@ class Compiler {
     const std::size_t made = operand_made_by(i);
     const int output = output_[made];
     const bool wait = safe && static_cast<int>(i) < last_input_read_;
-    if (output >= 0 && !wait) {
+    const bool stored =
+        output >= 0 && out_slot_[static_cast<std::size_t>(output)];
+    if (output >= 0 && !wait && !stored) {
       step.out = {Place::Kind::output, output};
     } else {
       step.out = {Place::Kind::slot, take(program)};
-      if (output >= 0) {
-        at_end.push_back({ElementwiseCode::identity,
-                          {Place::Kind::output, output},
-                          0,
-                          step.out});
-      } else if (last_use_[made] < 0) {
-        free_.push_back(step.out.index);  // nobody reads it
-      }
     }
     places_[made] = step.out;
     program.steps.push_back(step);
+    if (step.out.kind == Place::Kind::output) return;
+    if (output >= 0) {
+      const Step store{ElementwiseCode::identity,
+                       {Place::Kind::output, output},
+                       0,
+                       step.out};
+      if (wait) {
+        at_end.push_back(store);
+        return;  // the slot keeps it until then
+      }
+      program.steps.push_back(store);
+      stored_[made] = true;
+    }
+    if (last_use_[made] < 0) free_.push_back(step.out.index);
   }
 
   int take(Program& program) {
@@ -149,8 +158,11 @@ class Compiler {
 
   void release(int operand, int now) {
     const auto at = static_cast<std::size_t>(operand);
+    // What has gone to its output already needs its slot no longer.
+    const bool kept = output_[at] >= 0 &&
+                      !(places_[at].kind == Place::Kind::slot && stored_[at]);
     const bool temporary =
-        operand >= expression_.inputs && output_[at] < 0 &&
+        operand >= expression_.inputs && !kept &&
         expression_
                 .instructions[at - static_cast<std::size_t>(expression_.inputs)]
                 .code != ElementwiseCode::constant;
@@ -163,6 +175,8 @@ class Compiler {
 
   const ElementwiseExpression& expression_;
   const std::vector<bool>& in_slot_;
+  const std::vector<bool>& out_slot_;
+  std::vector<bool> stored_;   // by operand: its slot has gone to the output
   std::vector<int> last_use_;  // by operand: the instruction, -1 for none
   std::vector<int> output_;    // by operand: the output it becomes, or -1
   int last_input_read_ = -1;   // the last instruction that reads in place
@@ -173,9 +187,10 @@ class Compiler {
 }  // namespace
 
 CompiledExpression compile(const ElementwiseExpression& expression,
-                           const std::vector<bool>& in_slot) {
+                           const std::vector<bool>& in_slot,
+                           const std::vector<bool>& out_slot) {
   const ElementwiseExpression own = with_own_results(expression);
-  Compiler compiler(own, in_slot);
+  Compiler compiler(own, in_slot, out_slot);
   CompiledExpression compiled;
   compiled.direct = compiler.run(false);
   compiled.hazards = compiler.hazards();

@@ -44,7 +44,10 @@ struct CompiledExpression {
 };
 
 // `in_slot[i]`: input i is not read in place but expanded into a slot.
+// `out_slot[j]`: output j is stored in another type than it is computed in: it
+// is made in a slot and an identity step of its own moves it to the output.
 CompiledExpression compile(const graph::ElementwiseExpression& expression,
-                           const std::vector<bool>& in_slot);
+                           const std::vector<bool>& in_slot,
+                           const std::vector<bool>& out_slot);
 
 }  // namespace plimsoll::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/matmul/half_product.h"
 #include "ops/matmul/own_product.h"
 
 namespace plimsoll::ops {
@@ -38,7 +39,9 @@ Result<std::vector<KernelCandidate>> product_candidates(
     const ProductShape& shape, ProductTypes types, ComputeThreads& threads) {
   std::vector<KernelCandidate> all =
       own_candidates(shape, types.operands, threads.size());
-  if (types.operands == DType::f32 || types.operands == DType::bf16) {
+  const auto widened = half_candidates(shape, types, threads.size());
+  all.insert(all.end(), widened.begin(), widened.end());
+  if (types.operands != DType::f64) {
     PLIMSOLL_ASSIGN(auto library, onednn_candidates(shape, types, threads));
     all.insert(all.end(), library.begin(), library.end());
   }
@@ -55,6 +58,9 @@ Result<std::unique_ptr<Kernel>> make_product(const ProductShape& shape,
                                              ComputeThreads& threads) {
   if (candidate.name.starts_with("matmul:onednn:")) {
     return make_onednn_product(shape, types, candidate, threads);
+  }
+  if (candidate.name.starts_with("matmul:own:widened:")) {
+    return make_half_product(shape, types, candidate, threads);
   }
   return make_own_product(shape, types.operands, candidate, threads);
 }

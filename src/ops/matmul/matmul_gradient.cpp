@@ -75,17 +75,15 @@ Result<std::vector<ValueId>> matmul_gradient(graph::GradientContext& context) {
   if (node.attrs.get<std::string>("activation") == "relu") {
     dc = relu_grad(builder, dc, node.outputs[0]);
   }
-  if (builder.ok() && builder.type(dc).dtype != builder.type(a).dtype) {
-    return Error{ErrorCode::unsupported,
-                 "matmul with another output dtype has no gradient"};
-  }
+  const ValueId wide = dc;
+  if (builder.ok()) dc = cast(builder, dc, builder.type(a).dtype);
   const bool ta = node.attrs.get<bool>("transpose_a");
   const bool tb = node.attrs.get<bool>("transpose_b");
   std::vector<ValueId> gradients{gradient_of_a(builder, b, dc, ta, tb, a_rank),
                                  gradient_of_b(builder, a, dc, ta, tb, b_rank)};
   if (node.inputs.size() > 2 && builder.ok()) {
     const int rank = builder.type(dc).shape.rank();
-    gradients.push_back(reduce_sum(builder, dc, first_axes(rank - 1), false));
+    gradients.push_back(reduce_sum(builder, wide, first_axes(rank - 1), false));
   }
   if (!builder.ok()) return builder.status().error();
   return gradients;

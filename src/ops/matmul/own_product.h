@@ -10,6 +10,9 @@
 
 namespace plimsoll::ops {
 
+// One core, f32, by a wide block: measured at 2.8 GHz.
+double own_flops_per_second();
+
 // f32 and f64; nothing for other types.
 std::vector<graph::KernelCandidate> own_candidates(const ProductShape& shape,
                                                    DType dtype, int threads);

@@ -32,6 +32,10 @@ ProductShape transposed(const ProductShape& shape) {
 
 void choose_mode(OwnPlan& plan, const OwnMachine& machine) {
   ProductShape& shape = plan.shape;
+  if (machine.packed_only) {
+    plan.mode = OwnMode::packed;
+    return;
+  }
   const bool column_result = shape.n == 1 && shape.a_row == 1 && shape.m > 1;
   const bool row_result =
       shape.m == 1 && shape.b_col != 1 && shape.b_row == 1 && shape.k > 1;

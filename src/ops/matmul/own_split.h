@@ -36,6 +36,7 @@ struct OwnMachine {
   std::int64_t micro_rows = 6;
   std::int64_t micro_columns = 64;
   double flops_per_second = 0;  // of one core, by a wide block
+  bool packed_only = false;     // operands are converted where they are packed
 };
 
 OwnPlan plan_own_product(const ProductShape& shape, const OwnMachine& machine,

@@ -4,6 +4,7 @@
 
 #include "base/half.h"
 #include "ops/movement/chunked.h"
+#include "ops/simd/half_loops.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -96,11 +97,40 @@ constexpr std::array<CastRow, kTypes> all_casts(Types<From...>) {
   return {casts_from<From>(AllTypes())...};
 }
 
+template <WidenLoop HalfLoops::*kLoop>
+void widen(const void* in, void* out, std::int64_t begin, std::int64_t end) {
+  (pick_half_loops().*kLoop)(static_cast<const std::uint16_t*>(in) + begin,
+                             static_cast<float*>(out) + begin, end - begin);
+}
+template <NarrowLoop HalfLoops::*kLoop>
+void narrow(const void* in, void* out, std::int64_t begin, std::int64_t end) {
+  (pick_half_loops().*kLoop)(static_cast<const float*>(in) + begin,
+                             static_cast<std::uint16_t*>(out) + begin,
+                             end - begin);
+}
+
+// Parameters are cast in every step of mixed precision: with the widest
+// instructions, to the same bits.
+CastLoop half_loop(DType from, DType to) {
+  if (to == DType::f32 && from == DType::bf16) {
+    return widen<&HalfLoops::widen_bf16>;
+  }
+  if (to == DType::f32 && from == DType::f16) {
+    return widen<&HalfLoops::widen_f16>;
+  }
+  if (from == DType::f32 && to == DType::bf16) {
+    return narrow<&HalfLoops::narrow_bf16>;
+  }
+  if (from == DType::f32 && to == DType::f16) {
+    return narrow<&HalfLoops::narrow_f16>;
+  }
+  return nullptr;
+}
+
 class CastKernel final : public Kernel {
  public:
   CastKernel(const graph::KernelQuery& query, ComputeThreads& threads)
-      : loop_(kCasts[static_cast<std::size_t>(query.inputs[0].dtype)]
-                    [static_cast<std::size_t>(query.outputs[0].dtype)]),
+      : loop_(loop_for(query.inputs[0].dtype, query.outputs[0].dtype)),
         elements_(query.outputs[0].shape.elements()),
         chunks_(movement_chunks(bytes_moved(query), threads.size())),
         threads_(threads) {}
@@ -115,6 +145,12 @@ class CastKernel final : public Kernel {
 
  private:
   static constexpr auto kCasts = all_casts(AllTypes());
+  static CastLoop loop_for(DType from, DType to) {
+    const CastLoop fast = half_loop(from, to);
+    return fast != nullptr ? fast
+                           : kCasts[static_cast<std::size_t>(from)]
+                                   [static_cast<std::size_t>(to)];
+  }
 
   const CastLoop loop_;
   const std::int64_t elements_;

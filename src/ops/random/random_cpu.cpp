@@ -6,6 +6,7 @@
 #include "device/cpu/compute_threads.h"
 #include "ops/random/dropout_mask.h"
 #include "ops/random/random_loops.h"
+#include "ops/simd/half_loops.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -21,10 +22,31 @@ const RandomTables& tables() {
   return best;
 }
 
-template <class T>
+// Of bf16 and f16 blocks are widened and narrowed again.
+struct HalfDropout {
+  DropoutLoop<float> loop = nullptr;
+  WidenLoop widen = nullptr;
+  NarrowLoop narrow = nullptr;
+
+  void operator()(const std::uint16_t* x, std::int64_t first, std::int64_t n,
+                  const DropoutMask& mask, float scale,
+                  std::uint16_t* y) const {
+    constexpr std::int64_t kBlock = 1024;  // a multiple of the groups
+    float wide[kBlock];
+    for (std::int64_t i = 0; i < n; i += kBlock) {
+      const std::int64_t count = std::min(kBlock, n - i);
+      widen(x + i, wide, count);
+      loop(wide, first + i, count, mask, scale, wide);
+      narrow(wide, y + i, count);
+    }
+  }
+};
+
+// `T` is stored, `Scale` computed in.
+template <class T, class Scale, class Loop>
 class DropoutKernel final : public Kernel {
  public:
-  DropoutKernel(const KernelQuery& query, DropoutLoop<T> loop,
+  DropoutKernel(const KernelQuery& query, const Loop& loop,
                 ComputeThreads& threads)
       : elements_(query.inputs[0].shape.elements()),
         loop_(loop),
@@ -33,9 +55,9 @@ class DropoutKernel final : public Kernel {
     const auto attr = [&](const char* name) {
       return static_cast<std::uint64_t>(query.attrs->get<std::int64_t>(name));
     };
-    key_ = dropout_key(attr("seed"), attr("op_id"));
+    key_ = random_key(attr("seed"), attr("op_id"));
     threshold_ = dropout_threshold(rate);
-    scale_ = static_cast<T>(1 / (1 - rate));
+    scale_ = static_cast<Scale>(1 / (1 - rate));
   }
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
@@ -56,16 +78,16 @@ class DropoutKernel final : public Kernel {
 
  private:
   std::int64_t elements_;
-  DropoutLoop<T> loop_;
+  Loop loop_;
   ComputeThreads& threads_;
   std::uint64_t key_ = 0;
   std::uint32_t threshold_ = 0;
-  T scale_ = 1;
+  Scale scale_ = 1;
 };
 
 Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
                                                 ComputeThreads&) {
-  if (!is_trainable(query.inputs[0].dtype)) {
+  if (!is_floating(query.inputs[0].dtype)) {
     return std::vector<KernelCandidate>{};
   }
   KernelCandidate candidate;
@@ -79,13 +101,20 @@ Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
 Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
                                        const KernelCandidate&,
                                        ComputeThreads& threads) {
+  const DType dtype = query.inputs[0].dtype;
   std::unique_ptr<Kernel> kernel;
-  if (query.inputs[0].dtype == DType::f32) {
-    kernel = std::make_unique<DropoutKernel<float>>(query, tables().dropout_f32,
-                                                    threads);
+  if (is_half(dtype)) {
+    const HalfDropout loop{tables().dropout_f32, widen_loop(dtype),
+                           narrow_loop(dtype)};
+    kernel = std::make_unique<DropoutKernel<std::uint16_t, float, HalfDropout>>(
+        query, loop, threads);
+  } else if (dtype == DType::f32) {
+    kernel = std::make_unique<DropoutKernel<float, float, DropoutLoop<float>>>(
+        query, tables().dropout_f32, threads);
   } else {
-    kernel = std::make_unique<DropoutKernel<double>>(
-        query, tables().dropout_f64, threads);
+    kernel =
+        std::make_unique<DropoutKernel<double, double, DropoutLoop<double>>>(
+            query, tables().dropout_f64, threads);
   }
   return kernel;
 }
@@ -93,8 +122,8 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
 }  // namespace
 
 std::span<const CpuKernels> random_cpu_kernels() {
-  static constexpr std::array kernels = {
-      CpuKernels{"dropout", candidates, create}};
+  static const std::array kernels = {CpuKernels{"dropout", candidates, create},
+                                     random_uniform_cpu(), random_normal_cpu()};
   return kernels;
 }
 

@@ -28,9 +28,19 @@ Result<TypeList> infer_reduction(std::span<const TensorType> inputs,
   }
   PLIMSOLL_ASSIGN(const auto axes,
                   reduced_axes(inputs[0].shape, attrs.get<Axes>("axes")));
+  DType out = inputs[0].dtype;
+  if (attrs.has("out")) {
+    if (attrs.get<std::string>("out") != "f32" || !is_floating(out) ||
+        out == DType::f64) {
+      return Error{
+          ErrorCode::bad_input,
+          fmt::format("a reduction of {} cannot give {}", inputs[0].to_string(),
+                      attrs.get<std::string>("out"))};
+    }
+    out = DType::f32;
+  }
   return TypeList{
-      {inputs[0].dtype,
-       reduced_shape(inputs[0].shape, axes, attrs.get<bool>("keepdims"))}};
+      {out, reduced_shape(inputs[0].shape, axes, attrs.get<bool>("keepdims"))}};
 }
 
 Result<TypeList> infer_divide_by_count(std::span<const TensorType> inputs,
@@ -71,6 +81,8 @@ Result<Incoming> incoming(GradientContext& context) {
   const Shape& shape = builder.type(in.x).shape;
   PLIMSOLL_ASSIGN(const auto axes, reduced_axes(shape, in.axes));
   in.kept = reduced_shape(shape, axes, true);
+  in.dy = cast(builder, in.dy, builder.type(in.x).dtype);
+  in.y = cast(builder, in.y, builder.type(in.x).dtype);
   return in;
 }
 

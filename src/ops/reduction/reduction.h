@@ -9,6 +9,9 @@
 
 namespace plimsoll::ops {
 
+// Attributes: "axes", "keepdims" and "out" ("f32" where bf16 or f16 is reduced
+// and the result is not to be rounded).
+
 // Negative axes count from the end; no axes at all means every axis. With
 // `keepdims` reduced axes stay as extent 1.
 graph::ValueId reduce_sum(graph::Builder& builder, graph::ValueId x,

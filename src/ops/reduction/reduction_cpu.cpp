@@ -8,6 +8,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/reduction/reduction_axes.h"
+#include "ops/reduction/reduction_halves.h"
 #include "ops/reduction/reduction_loops.h"
 
 namespace plimsoll::ops {
@@ -27,23 +28,38 @@ const ReductionTables& tables() {
   return best;
 }
 
-template <class T>
-void divide(const double* x, std::int64_t n, double divisor, T* y) {
-  if constexpr (std::is_same_v<T, float>) {
-    tables().divide_f32(x, n, divisor, y);
-  } else {
-    tables().divide_f64(x, n, divisor, y);
-  }
-}
+// y[i] = x[i] / divisor as f32, f64, or what `narrow` makes of f32.
+template <class Out>
+struct Divider {
+  double divisor = 1;
+  NarrowLoop narrow = nullptr;
 
-template <class T>
+  void operator()(const double* x, std::int64_t n, Out* y) const {
+    if constexpr (std::is_same_v<Out, float>) {
+      tables().divide_f32(x, n, divisor, y);
+    } else if constexpr (std::is_same_v<Out, double>) {
+      tables().divide_f64(x, n, divisor, y);
+    } else {
+      constexpr std::int64_t kBlock = 1024;
+      float wide[kBlock];
+      for (std::int64_t i = 0; i < n; i += kBlock) {
+        const std::int64_t count = std::min(kBlock, n - i);
+        tables().divide_f32(x + i, count, divisor, wide);
+        narrow(wide, y + i, count);
+      }
+    }
+  }
+};
+
+// `Loops`: ReductionLoops<T>, or HalfReduction for two bytes.
+template <class T, class Out, class Loops>
 class ReductionKernel final : public Kernel {
  public:
-  ReductionKernel(ReductionSplit split, const ReductionLoops<T>& loops,
-                  double divisor, ComputeThreads& threads)
+  ReductionKernel(ReductionSplit split, const Loops& loops,
+                  const Divider<Out>& divide, ComputeThreads& threads)
       : split_(std::move(split)),
         loops_(loops),
-        divisor_(divisor),
+        divide_(divide),
         threads_(threads) {
     const std::int64_t task_elements =
         std::max<std::int64_t>(1, split_.count() / split_.parts * split_.tile);
@@ -57,7 +73,7 @@ class ReductionKernel final : public Kernel {
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
     const T* x = static_cast<const T*>(args.inputs[0]);
-    T* y = static_cast<T*>(args.outputs[0]);
+    Out* y = static_cast<Out*>(args.outputs[0]);
     double* partial = static_cast<double*>(args.scratch);
     const std::int64_t tasks = split_.tasks();
     auto body = [&](std::int64_t chunk) {
@@ -73,7 +89,7 @@ class ReductionKernel final : public Kernel {
   }
 
  private:
-  void run_task(std::int64_t task, const T* x, T* y, double* partial) const {
+  void run_task(std::int64_t task, const T* x, Out* y, double* partial) const {
     const std::int64_t part = task % split_.parts;
     const std::int64_t tile = task / split_.parts % split_.tiles();
     const std::int64_t outer = task / split_.parts / split_.tiles();
@@ -97,7 +113,7 @@ class ReductionKernel final : public Kernel {
     }
     const std::int64_t place = outer * split_.inner + first;
     if (split_.parts == 1) {
-      divide(sums, width, divisor_, y + place);
+      divide_(sums, width, y + place);
     } else {
       std::copy_n(sums, width,
                   partial + part * split_.outer * split_.inner + place);
@@ -105,19 +121,19 @@ class ReductionKernel final : public Kernel {
   }
 
   void run_short_rows(std::int64_t first, std::int64_t end, const T* x,
-                      T* y) const {
+                      Out* y) const {
     double sums[kReductionTile];
     while (first < end) {
       const std::int64_t rows = std::min(kReductionTile, end - first);
       std::fill_n(sums, rows, loops_.identity);
       loops_.short_rows(x + first * split_.reduce, rows, split_.reduce, sums);
-      divide(sums, rows, divisor_, y + first);
+      divide_(sums, rows, y + first);
       first += rows;
     }
   }
 
   // In the parts' order, whoever made them.
-  void join_parts(double* partial, T* y) const {
+  void join_parts(double* partial, Out* y) const {
     const std::int64_t n = split_.outer * split_.inner;
     for (std::int64_t part = 1; part < split_.parts; ++part) {
       const double* next = partial + part * n;
@@ -130,12 +146,12 @@ class ReductionKernel final : public Kernel {
         }
       }
     }
-    divide(partial, n, divisor_, y);
+    divide_(partial, n, y);
   }
 
   ReductionSplit split_;
-  ReductionLoops<T> loops_;
-  double divisor_;
+  Loops loops_;
+  Divider<Out> divide_;
   ComputeThreads& threads_;
   std::int64_t chunk_tasks_ = 1;
   bool short_rows_ = false;  // contiguous and too short for lanes
@@ -170,9 +186,39 @@ double seconds_of(const KernelQuery& query) {
                               kBytesPerSecond;
 }
 
+// y = x / n of bf16 and f16.
+class HalfDivideKernel final : public Kernel {
+ public:
+  HalfDivideKernel(std::int64_t elements, double divisor, DType dtype)
+      : elements_(elements),
+        divisor_(divisor),
+        widen_(widen_loop(dtype)),
+        narrow_(narrow_loop(dtype)) {}
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    const auto* x = static_cast<const std::uint16_t*>(args.inputs[0]);
+    auto* y = static_cast<std::uint16_t*>(args.outputs[0]);
+    constexpr std::int64_t kBlock = 1024;
+    float wide[kBlock];
+    for (std::int64_t i = 0; i < elements_; i += kBlock) {
+      const std::int64_t count = std::min(kBlock, elements_ - i);
+      widen_(x + i, wide, count);
+      tables().scale_f32(wide, count, divisor_, wide);
+      narrow_(wide, y + i, count);
+    }
+    return LaunchStatus::ok;
+  }
+
+ private:
+  std::int64_t elements_;
+  double divisor_;
+  WidenLoop widen_;
+  NarrowLoop narrow_;
+};
+
 Result<std::vector<KernelCandidate>> reduction_candidates(
     const KernelQuery& query, ComputeThreads&) {
-  if (!is_trainable(query.inputs[0].dtype)) {
+  if (!is_floating(query.inputs[0].dtype)) {
     return std::vector<KernelCandidate>{};
   }
   const Shape& shape = query.inputs[0].shape;
@@ -187,17 +233,19 @@ Result<std::vector<KernelCandidate>> reduction_candidates(
   return std::vector{candidate};
 }
 
-template <class T>
+template <class T, class Out, class Loops>
 std::unique_ptr<Kernel> make_reduction(const KernelQuery& query,
                                        const std::vector<int>& axes,
-                                       const ReductionLoops<T>& sum,
-                                       const ReductionLoops<T>& max,
+                                       const Loops& loops,
                                        ComputeThreads& threads) {
   const Shape& shape = query.inputs[0].shape;
   const bool mean = query.op->name == "reduce_mean";
-  return std::make_unique<ReductionKernel<T>>(
-      split_reduction(shape, axes), query.op->name == "reduce_max" ? max : sum,
-      mean ? static_cast<double>(reduced_count(shape, axes)) : 1.0, threads);
+  const DType out = query.outputs[0].dtype;
+  return std::make_unique<ReductionKernel<T, Out, Loops>>(
+      split_reduction(shape, axes), loops,
+      Divider<Out>{mean ? static_cast<double>(reduced_count(shape, axes)) : 1.0,
+                   is_half(out) ? narrow_loop(out) : nullptr},
+      threads);
 }
 
 Result<std::unique_ptr<Kernel>> create_reduction(const KernelQuery& query,
@@ -206,17 +254,26 @@ Result<std::unique_ptr<Kernel>> create_reduction(const KernelQuery& query,
   PLIMSOLL_ASSIGN(
       const auto axes,
       reduced_axes(query.inputs[0].shape, query.attrs->get<Axes>("axes")));
-  if (query.inputs[0].dtype == DType::f32) {
-    return make_reduction<float>(query, axes, tables().sum_f32,
-                                 tables().max_f32, threads);
+  const bool max = query.op->name == "reduce_max";
+  const ReductionLoops<float>& f32 = max ? tables().max_f32 : tables().sum_f32;
+  const DType dtype = query.inputs[0].dtype;
+  if (dtype == DType::f64) {
+    return make_reduction<double, double>(
+        query, axes, max ? tables().max_f64 : tables().sum_f64, threads);
   }
-  return make_reduction<double>(query, axes, tables().sum_f64, tables().max_f64,
-                                threads);
+  if (dtype == DType::f32) {
+    return make_reduction<float, float>(query, axes, f32, threads);
+  }
+  const HalfReduction half{f32, widen_loop(dtype), f32.identity};
+  return query.outputs[0].dtype == DType::f32
+             ? make_reduction<std::uint16_t, float>(query, axes, half, threads)
+             : make_reduction<std::uint16_t, std::uint16_t>(query, axes, half,
+                                                            threads);
 }
 
 Result<std::vector<KernelCandidate>> divide_candidates(const KernelQuery& query,
                                                        ComputeThreads&) {
-  if (!is_trainable(query.inputs[0].dtype)) {
+  if (!is_floating(query.inputs[0].dtype)) {
     return std::vector<KernelCandidate>{};
   }
   KernelCandidate candidate;
@@ -234,7 +291,10 @@ Result<std::unique_ptr<Kernel>> create_divide(const KernelQuery& query,
   const std::int64_t elements = query.inputs[0].shape.elements();
   const auto count = static_cast<double>(reduced_count(shape, axes));
   std::unique_ptr<Kernel> kernel;
-  if (query.inputs[0].dtype == DType::f32) {
+  const DType dtype = query.inputs[0].dtype;
+  if (is_half(dtype)) {
+    kernel = std::make_unique<HalfDivideKernel>(elements, count, dtype);
+  } else if (dtype == DType::f32) {
     kernel = std::make_unique<DivideKernel<float>>(elements, count);
   } else {
     kernel = std::make_unique<DivideKernel<double>>(elements, count);

@@ -155,7 +155,8 @@ std::string write_result(const KernelQuery& query, std::int64_t count) {
                         cuda_number(cuda_compute(query.inputs[0].dtype),
                                     static_cast<double>(count)));
   }
-  return fmt::format("out0[o] = store<T>({});", value);
+  return fmt::format("out0[o] = store<{}>({});",
+                     cuda_type(query.outputs[0].dtype), value);
 }
 
 std::vector<CudaAxis> axes_of(const std::vector<Extent>& groups) {

@@ -23,12 +23,13 @@ Error mistake(std::string_view op, std::span<const TensorType> inputs,
           fmt::format("{}({}): expected {}", op, given, right)};
 }
 
-// `Tensors` of the parameter's type, the rate and, where `Step`, the counter.
-// All tensors but the gradient come out again.
+// `Tensors` of the parameter's type, the rate, where `Step` the counter, and
+// perhaps a gate. All tensors but the gradient come out again.
 template <std::size_t Tensors, bool Step>
 Result<TypeList> infer_update(std::span<const TensorType> inputs,
                               const Attrs&) {
-  bool right = inputs.size() == Tensors + (Step ? 2 : 1);
+  constexpr std::size_t kGate = Tensors + (Step ? 2 : 1);
+  bool right = inputs.size() == kGate || inputs.size() == kGate + 1;
   if (right) {
     const TensorType& type = inputs[0];
     right = is_trainable(type.dtype) && type.shape.is_fixed() &&
@@ -39,11 +40,14 @@ Result<TypeList> infer_update(std::span<const TensorType> inputs,
     if (Step) {
       right = right && inputs[Tensors + 1] == TensorType{DType::i64, Shape{}};
     }
+    right = right && (inputs.size() == kGate ||
+                      inputs[kGate] == TensorType{type.dtype, Shape{}});
   }
   if (!right) {
     return mistake("update", inputs,
-                   fmt::format("{} tensors of the parameter's type, a rate{}",
-                               Tensors, Step ? " and an i64 step" : ""));
+                   fmt::format("{} tensors of the parameter's type, a rate{} "
+                               "and perhaps a gate",
+                               Tensors, Step ? ", an i64 step" : ""));
   }
   return TypeList(Tensors - 1, inputs[0]);
 }
@@ -79,6 +83,29 @@ Result<TypeList> infer_accumulate(std::span<const TensorType> inputs,
   return TypeList{inputs[0]};
 }
 
+Result<TypeList> infer_all_finite(std::span<const TensorType> inputs,
+                                  const Attrs&) {
+  if (inputs.size() != 1 || !is_floating(inputs[0].dtype)) {
+    return mistake("all_finite", inputs, "one tensor of a floating type");
+  }
+  const DType out = inputs[0].dtype == DType::f64 ? DType::f64 : DType::f32;
+  return TypeList{{out, Shape{}}};
+}
+
+Result<TypeList> infer_scale_step(std::span<const TensorType> inputs,
+                                  const Attrs& attrs) {
+  const TensorType counter{DType::i64, Shape{}};
+  if (inputs.size() != 4 || !is_trainable(inputs[0].dtype) ||
+      inputs[0].shape.rank() != 0 || inputs[1] != counter ||
+      inputs[2] != counter || inputs[3] != inputs[0] ||
+      attrs.get<std::int64_t>("growth_steps") < 1) {
+    return mistake("scale_step", inputs,
+                   "a scale, an f32 or f64 scalar, two i64 counters, a flag of "
+                   "the scale's type, and growth_steps of at least 1");
+  }
+  return TypeList{inputs[0], counter, counter, inputs[0]};
+}
+
 using InferFn = decltype(graph::OpDef::infer);
 
 graph::OpDef make_op(std::string_view name, InferFn infer,
@@ -103,6 +130,9 @@ struct Ops {
       make_op("adamw", infer_update<4, true>, {{0, 0}, {2, 1}, {3, 2}});
   graph::OpDef increment = make_op("increment", infer_increment, {{0, 0}});
   graph::OpDef accumulate = make_op("accumulate", infer_accumulate, {{0, 0}});
+  graph::OpDef all_finite = make_op("all_finite", infer_all_finite, {});
+  graph::OpDef scale_step =
+      make_op("scale_step", infer_scale_step, {{0, 0}, {1, 1}, {2, 2}});
 };
 
 const Ops& update_definitions() {
@@ -116,6 +146,11 @@ Attrs attrs_of(const AdamSettings& settings) {
           {"epsilon", settings.epsilon}};
 }
 
+std::vector<ValueId> gated(std::vector<ValueId> inputs, ValueId gate) {
+  if (gate.valid()) inputs.push_back(gate);
+  return inputs;
+}
+
 AdamUpdate emit_adam(Builder& builder, const graph::OpDef& op,
                      std::vector<ValueId> inputs, Attrs attrs) {
   const auto out = builder.emit_all(op, std::move(inputs), std::move(attrs));
@@ -126,44 +161,48 @@ AdamUpdate emit_adam(Builder& builder, const graph::OpDef& op,
 
 std::span<const graph::OpDef* const> update_ops() {
   static const Ops& ops = update_definitions();
-  static const std::array<const graph::OpDef*, 6> all = {
-      &ops.sgd,   &ops.momentum,  &ops.adam,
-      &ops.adamw, &ops.increment, &ops.accumulate};
+  static const std::array<const graph::OpDef*, 8> all = {
+      &ops.sgd,       &ops.momentum,   &ops.adam,       &ops.adamw,
+      &ops.increment, &ops.accumulate, &ops.all_finite, &ops.scale_step};
   return all;
 }
 
-ValueId sgd(Builder& builder, ValueId parameter, ValueId gradient,
-            ValueId rate) {
-  return builder.emit(update_definitions().sgd, {parameter, gradient, rate});
+ValueId sgd(Builder& builder, ValueId parameter, ValueId gradient, ValueId rate,
+            ValueId gate) {
+  return builder.emit(update_definitions().sgd,
+                      gated({parameter, gradient, rate}, gate));
 }
 
 MomentumUpdate sgd_momentum(Builder& builder, ValueId parameter,
                             ValueId gradient, ValueId velocity, ValueId rate,
-                            double momentum) {
-  const auto out = builder.emit_all(update_definitions().momentum,
-                                    {parameter, gradient, velocity, rate},
-                                    {{"momentum", momentum}});
+                            double momentum, ValueId gate) {
+  const auto out =
+      builder.emit_all(update_definitions().momentum,
+                       gated({parameter, gradient, velocity, rate}, gate),
+                       {{"momentum", momentum}});
   return out.empty() ? MomentumUpdate{} : MomentumUpdate{out[0], out[1]};
 }
 
 AdamUpdate adam(Builder& builder, ValueId parameter, ValueId gradient,
                 ValueId first_moment, ValueId second_moment, ValueId rate,
-                ValueId step, const AdamSettings& settings) {
+                ValueId step, const AdamSettings& settings, ValueId gate) {
   return emit_adam(
       builder, update_definitions().adam,
-      {parameter, gradient, first_moment, second_moment, rate, step},
+      gated({parameter, gradient, first_moment, second_moment, rate, step},
+            gate),
       attrs_of(settings));
 }
 
 AdamUpdate adamw(Builder& builder, ValueId parameter, ValueId gradient,
                  ValueId first_moment, ValueId second_moment, ValueId rate,
                  ValueId step, double weight_decay,
-                 const AdamSettings& settings) {
+                 const AdamSettings& settings, ValueId gate) {
   Attrs attrs = attrs_of(settings);
   attrs.set("weight_decay", weight_decay);
   return emit_adam(
       builder, update_definitions().adamw,
-      {parameter, gradient, first_moment, second_moment, rate, step},
+      gated({parameter, gradient, first_moment, second_moment, rate, step},
+            gate),
       std::move(attrs));
 }
 
@@ -173,6 +212,20 @@ ValueId increment(Builder& builder, ValueId counter) {
 
 ValueId accumulate(Builder& builder, ValueId total, ValueId value) {
   return builder.emit(update_definitions().accumulate, {total, value});
+}
+
+ValueId all_finite(Builder& builder, ValueId x) {
+  return builder.emit(update_definitions().all_finite, {x});
+}
+
+ScaledStep scale_step(Builder& builder, const LossScaling& now, ValueId finite,
+                      std::int64_t growth_steps) {
+  const auto out =
+      builder.emit_all(update_definitions().scale_step,
+                       {now.scale, now.good_steps, now.step, finite},
+                       {{"growth_steps", growth_steps}});
+  if (out.empty()) return {};
+  return {{out[0], out[1], out[2]}, out[3]};
 }
 
 }  // namespace plimsoll::ops

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "device/cpu/compute_threads.h"
 #include "ops/update/flush_tiny.h"
 #include "ops/update/update_rule.h"
@@ -51,8 +53,20 @@ class UpdateKernel final : public Kernel {
  private:
   void run(const UpdateArgs<T>& update, std::int64_t begin,
            std::int64_t end) const {
+    if (update.gain == T(0)) return keep(update, begin, end);
     const FlushTiny flush;
     loop_(update, begin, end);
+  }
+
+  // In place, as planned, nothing is copied.
+  static void keep(const UpdateArgs<T>& update, std::int64_t begin,
+                   std::int64_t end) {
+    const auto copy = [&](const T* from, T* to) {
+      if (from != to) std::copy(from + begin, from + end, to + begin);
+    };
+    copy(update.parameter, update.new_parameter);
+    copy(update.first, update.new_first);
+    copy(update.second, update.new_second);
   }
 
   std::int64_t edge(std::int64_t index) const {
@@ -69,7 +83,8 @@ class UpdateKernel final : public Kernel {
 // Chunks touch separate elements: their number changes no result.
 Settings settings_of(const KernelQuery& query, int threads) {
   Settings settings;
-  settings.rule = update_settings(query.op->name, *query.attrs);
+  settings.rule =
+      update_settings(query.op->name, *query.attrs, query.inputs.size());
   settings.elements = query.inputs[0].shape.elements();
   settings.chunks = settings.elements >= kElementsToSplit ? threads : 1;
   return settings;
@@ -103,6 +118,113 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
   return std::unique_ptr<Kernel>(
       std::make_unique<UpdateKernel<float>>(settings, threads));
 }
+
+// Chunks leave a byte each; which of them saw it does not matter.
+template <class Bits>
+class AllFinite final : public Kernel {
+ public:
+  AllFinite(const KernelQuery& query, Bits exponent, FiniteLoop<Bits> loop,
+            ComputeThreads& threads)
+      : elements_(query.inputs[0].shape.elements()),
+        chunks_(finite_chunks(query, threads)),
+        wide_(query.outputs[0].dtype == DType::f64),
+        exponent_(exponent),
+        loop_(loop),
+        threads_(threads) {}
+
+  static std::int64_t finite_chunks(const KernelQuery& query,
+                                    const ComputeThreads& threads) {
+    return query.inputs[0].shape.elements() >= 4 * kElementsToSplit
+               ? threads.size()
+               : 1;
+  }
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    const Bits* x = static_cast<const Bits*>(args.inputs[0]);
+    auto* seen = static_cast<unsigned char*>(args.scratch);
+    auto chunk = [&](std::int64_t index) {
+      const std::int64_t begin = elements_ * index / chunks_;
+      const std::int64_t end = elements_ * (index + 1) / chunks_;
+      seen[index] = loop_(x + begin, end - begin, exponent_) ? 1 : 0;
+    };
+    threads_.for_each_chunk(chunks_, chunk);
+    const bool all = std::all_of(seen, seen + chunks_,
+                                 [](unsigned char one) { return one != 0; });
+    if (wide_) {
+      *static_cast<double*>(args.outputs[0]) = all ? 1 : 0;
+    } else {
+      *static_cast<float*>(args.outputs[0]) = all ? 1.0f : 0.0f;
+    }
+    return LaunchStatus::ok;
+  }
+
+ private:
+  std::int64_t elements_;
+  std::int64_t chunks_;
+  bool wide_;
+  Bits exponent_;
+  FiniteLoop<Bits> loop_;
+  ComputeThreads& threads_;
+};
+
+Result<std::vector<KernelCandidate>> finite_candidates(
+    const KernelQuery& query, ComputeThreads& threads) {
+  KernelCandidate candidate;
+  candidate.name =
+      fmt::format("{}:own:{}", query.op->name, name_of(best_isa()));
+  candidate.scratch_bytes = threads.size();
+  candidate.seconds =
+      kCallSeconds +
+      static_cast<double>(query.inputs[0].bytes()) / kBytesPerSecond;
+  return std::vector<KernelCandidate>{candidate};
+}
+
+Result<std::unique_ptr<Kernel>> create_finite(const KernelQuery& query,
+                                              const KernelCandidate&,
+                                              ComputeThreads& threads) {
+  const UpdateTables& tables = pick_update_tables();
+  std::unique_ptr<Kernel> kernel;
+  switch (query.inputs[0].dtype) {
+    case DType::f64:
+      kernel = std::make_unique<AllFinite<std::uint64_t>>(
+          query, 0x7ff0000000000000u, tables.finite_64, threads);
+      break;
+    case DType::f32:
+      kernel = std::make_unique<AllFinite<std::uint32_t>>(
+          query, 0x7f800000u, tables.finite_32, threads);
+      break;
+    default:
+      kernel = std::make_unique<AllFinite<std::uint16_t>>(
+          query, query.inputs[0].dtype == DType::bf16 ? 0x7f80u : 0x7c00u,
+          tables.finite_16, threads);
+  }
+  return kernel;
+}
+
+template <class T>
+class ScaleStep final : public Kernel {
+ public:
+  explicit ScaleStep(std::int64_t growth_steps) : growth_(growth_steps) {}
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    const T scale = *static_cast<const T*>(args.inputs[0]);
+    const auto good = *static_cast<const std::int64_t*>(args.inputs[1]);
+    const auto step = *static_cast<const std::int64_t*>(args.inputs[2]);
+    const bool finite = *static_cast<const T*>(args.inputs[3]) != T(0);
+    const bool grown = finite && good + 1 >= growth_;
+    const T next = finite ? (grown ? scale * 2 : scale) : scale / 2;
+    *static_cast<T*>(args.outputs[0]) =
+        std::clamp(next, T(kLeastScale), T(kMostScale));
+    *static_cast<std::int64_t*>(args.outputs[1]) =
+        finite && !grown ? good + 1 : 0;
+    *static_cast<std::int64_t*>(args.outputs[2]) = step + (finite ? 1 : 0);
+    *static_cast<T*>(args.outputs[3]) = finite ? T(1) / scale : T(0);
+    return LaunchStatus::ok;
+  }
+
+ private:
+  std::int64_t growth_;
+};
 
 class Increment final : public Kernel {
  public:
@@ -138,6 +260,13 @@ Result<std::unique_ptr<Kernel>> create_scalar(const KernelQuery& query,
   if (query.op->name == "increment") {
     return std::unique_ptr<Kernel>(std::make_unique<Increment>());
   }
+  if (query.op->name == "scale_step") {
+    const auto growth = query.attrs->get<std::int64_t>("growth_steps");
+    return query.inputs[0].dtype == DType::f64
+               ? std::unique_ptr<Kernel>(
+                     std::make_unique<ScaleStep<double>>(growth))
+               : std::make_unique<ScaleStep<float>>(growth);
+  }
   if (query.inputs[1].dtype == DType::f64) {
     return std::unique_ptr<Kernel>(std::make_unique<Accumulate<double>>());
   }
@@ -150,7 +279,9 @@ constexpr CpuKernels kKernels[] = {
     {"adam", candidates, create},
     {"adamw", candidates, create},
     {"increment", scalar_candidates, create_scalar},
-    {"accumulate", scalar_candidates, create_scalar}};
+    {"accumulate", scalar_candidates, create_scalar},
+    {"all_finite", finite_candidates, create_finite},
+    {"scale_step", scalar_candidates, create_scalar}};
 
 }  // namespace
 

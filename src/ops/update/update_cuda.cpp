@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/cuda_text.h"
+#include "ops/update/update.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -58,14 +60,14 @@ constexpr Rule kRules[] = {{"sgd", 0, kSgdRate, kSgd},
 constexpr std::string_view kLoop = R"(  typedef $T T;
   typedef $C C;
   typedef $I I;
-$prepare  for (I i = (I)(block * 512 + threadIdx.x) * $V; i < $N;
+$prepare$keep  for (I i = (I)(block * 512 + threadIdx.x) * $V; i < $N;
        i += (I)blocks * (512 * $V)) {
     Vec<T, $V> parameter = read<$V>(in0 + i);
     const Vec<T, $V> gradient = read<$V>(in1 + i);
 $reads#pragma unroll
     for (int j = 0; j < $V; ++j) {
       C p = load(parameter.v[j]);
-      const C g = load(gradient.v[j]);
+      const C g = $gradient;
 $loads$element      parameter.v[j] = store<T>(p);
 $stores    }
     write<$V>(out0 + i, parameter);
@@ -87,10 +89,34 @@ std::string numbers_filled(std::string_view text, const KernelQuery& query,
              {"weight_decay", cuda_number(compute, attr("weight_decay"))}});
 }
 
-CudaUpdateText text_of(const KernelQuery& query, const Rule& rule) {
+CudaUpdateText text_of(const KernelQuery& query, const Rule& rule,
+                       std::size_t inputs) {
   const DType compute = cuda_compute(query.inputs[0].dtype);
-  return {rule.states, numbers_filled(rule.prepare, query, compute),
+  const int gate = update_gate(rule.states, inputs);
+  std::string prepare = numbers_filled(rule.prepare, query, compute);
+  if (gate >= 0) {
+    prepare += fmt::format("  const C gate = load(in{}[0]);\n", gate);
+  }
+  return {rule.states, gate >= 0, std::move(prepare),
           numbers_filled(rule.element, query, compute)};
+}
+
+// A closed gate: everything stays. In place, as planned, nothing is copied.
+std::string keep_text(int states, std::int64_t width, std::int64_t elements) {
+  std::string text = "  if (gate == (C)0) {\n";
+  for (int k = -1; k < states; ++k) {
+    const int from = k < 0 ? 0 : k + 2;
+    text += cuda_text(
+        R"(    if ((const void*)out$to != (const void*)in$from) {
+      for (I i = (I)(block * 512 + threadIdx.x) * $V; i < $N;
+           i += (I)blocks * (512 * $V)) {
+        write<$V>(out$to + i, read<$V>(in$from + i));
+      }
+    }
+)",
+        {{"to", k + 1}, {"from", from}, {"V", width}, {"N", elements}});
+  }
+  return text + "    return;\n  }\n";
 }
 
 Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
@@ -101,8 +127,10 @@ Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
   if (elements == 0) return cuda_op(query, std::move(name), "", 1);
   const DType compute = cuda_compute(dtype);
   const std::int64_t width = cuda_width(size_of(dtype), elements);
-  const CudaUpdateText text = text_of(query, rule);
+  const CudaUpdateText text = text_of(query, rule, query.inputs.size());
   std::string reads, loads, stores, writes;
+  const std::string keep =
+      text.gated ? keep_text(rule.states, width, elements) : "";
   for (int k = 0; k < rule.states; ++k) {
     reads += fmt::format("    Vec<T, {0}> state{1} = read<{0}>(in{2} + i);\n",
                          width, k, k + 2);
@@ -111,19 +139,24 @@ Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
     writes +=
         fmt::format("    write<{}>(out{} + i, state{});\n", width, k + 1, k);
   }
-  return cuda_op(query, std::move(name),
-                 cuda_text(kLoop, {{"T", cuda_type(dtype)},
-                                   {"C", cuda_type(compute)},
-                                   {"I", cuda_index(elements)},
-                                   {"V", width},
-                                   {"N", elements},
-                                   {"prepare", text.prepare},
-                                   {"element", text.element},
-                                   {"reads", reads},
-                                   {"loads", loads},
-                                   {"stores", stores},
-                                   {"writes", writes}}),
-                 cuda_blocks_of_threads(elements / width));
+  return cuda_op(
+      query, std::move(name),
+      cuda_text(kLoop, {{"T", cuda_type(dtype)},
+                        {"C", cuda_type(compute)},
+                        {"I", cuda_index(elements)},
+                        {"V", width},
+                        {"N", elements},
+                        {"prepare", text.prepare},
+                        {"element", text.element},
+                        {"keep", keep},
+                        {"gradient", text.gated ? "mul(load(gradient.v[j]), "
+                                                  "gate)"
+                                                : "load(gradient.v[j])"},
+                        {"reads", reads},
+                        {"loads", loads},
+                        {"stores", stores},
+                        {"writes", writes}}),
+      cuda_blocks_of_threads(elements / width));
 }
 
 template <std::size_t kIndex>
@@ -148,16 +181,107 @@ Result<cuda::OpCode> accumulate(const KernelQuery& query, const CudaSettings&) {
                  1);
 }
 
+constexpr std::int64_t kFinitePart = 16384;  // elements of a block's round
+constexpr std::int64_t kMostFiniteParts = 264;
+
+// `bad` is 1 where something is infinite or NaN.
+constexpr std::string_view kFinite =
+    R"(  for (u32 task = block; task < $parts; task += blocks) {
+    const u64 first = (u64)task * $partull;
+    const u64 end = first + $partull < $Null ? first + $partull : $Null;
+    f32 bad = 0;
+#pragma unroll 4
+    for (u64 i = first + threadIdx.x * $V; i < end; i += 512 * $V) {
+      const Vec<$T, $V> x = read<$V>(in0 + i);
+#pragma unroll
+      for (int j = 0; j < $V; ++j) {
+        if (!(abs_of(load(x.v[j])) < infinity_of<$C>())) bad = 1;
+      }
+    }
+    bad = Team<512>::join<Max>(bad);
+    if (threadIdx.x == 0) $write
+  }
+)";
+constexpr std::string_view kJoinFinite =
+    R"(  if (block == 0 && threadIdx.x < 32) {
+    f32 bad = 0;
+    for (u32 p = threadIdx.x; p < $parts; p += 32) {
+      bad = Max::join(bad, ((const f32*)scratch)[p]);
+    }
+    bad = Team<32>::join<Max>(bad);
+    if (threadIdx.x == 0) $write
+  }
+)";
+
+Result<cuda::OpCode> all_finite(const KernelQuery& query, const CudaSettings&) {
+  const DType dtype = query.inputs[0].dtype;
+  const std::int64_t elements = query.inputs[0].shape.elements();
+  const std::int64_t width = cuda_width(size_of(dtype), elements);
+  std::int64_t parts = std::clamp<std::int64_t>(
+      (elements + kFinitePart - 1) / kFinitePart, 1, kMostFiniteParts);
+  std::int64_t part = (elements + parts - 1) / parts;
+  part = std::max<std::int64_t>(1, (part + width - 1) / width) * width;
+  parts = std::max<std::int64_t>(1, (elements + part - 1) / part);
+  const std::string write = fmt::format("out0[0] = ({})(bad == 0 ? 1 : 0);",
+                                        cuda_type(query.outputs[0].dtype));
+  cuda::OpCode code = cuda_op(
+      query, "all_finite:cuda",
+      cuda_text(
+          kFinite,
+          {{"parts", parts},
+           {"partull", fmt::format("{}ull", part)},
+           {"Null", fmt::format("{}ull", elements)},
+           {"V", width},
+           {"T", cuda_type(dtype)},
+           {"C", cuda_type(cuda_compute(dtype))},
+           {"write", parts == 1 ? write : "((f32*)scratch)[task] = bad;"}}),
+      cuda_blocks(parts));
+  if (parts == 1) return code;
+  code.scratch_bytes = parts * 4;
+  code.stages.emplace_back(cuda_function(
+      query, cuda_text(kJoinFinite, {{"parts", parts}, {"write", write}}), 1,
+      {static_cast<double>(parts), static_cast<double>(parts * 4)}));
+  return code;
+}
+
+Result<cuda::OpCode> scale_step(const KernelQuery& query, const CudaSettings&) {
+  const DType dtype = query.inputs[0].dtype;
+  return cuda_op(
+      query, "scale_step:cuda",
+      cuda_text(R"(  if (block == 0 && threadIdx.x == 0) {
+    const $T scale = in0[0];
+    const i64 good = in1[0], step = in2[0];
+    const bool finite = in3[0] != 0;
+    const bool grown = finite && good + 1 >= $growth;
+    $T next = finite ? (grown ? mul(scale, ($T)2) : scale)
+                     : mul(scale, ($T)0.5);
+    if (next < ($T)$least) next = ($T)$least;
+    if (next > ($T)$most) next = ($T)$most;
+    out0[0] = next;
+    out1[0] = finite && !grown ? good + 1 : 0;
+    out2[0] = step + (finite ? 1 : 0);
+    out3[0] = finite ? div(($T)1, scale) : ($T)0;
+  }
+)",
+                {{"T", cuda_type(dtype)},
+                 {"growth", query.attrs->get<std::int64_t>("growth_steps")},
+                 {"least", static_cast<std::int64_t>(kLeastScale)},
+                 {"most", static_cast<std::int64_t>(kMostScale)}}),
+      1);
+}
+
 constexpr CudaKernels kKernels[] = {
-    {"sgd", code<0>},   {"sgd_momentum", code<1>}, {"adam", code<2>},
-    {"adamw", code<3>}, {"increment", increment},  {"accumulate", accumulate}};
+    {"sgd", code<0>},           {"sgd_momentum", code<1>},
+    {"adam", code<2>},          {"adamw", code<3>},
+    {"increment", increment},   {"accumulate", accumulate},
+    {"all_finite", all_finite}, {"scale_step", scale_step}};
 
 }  // namespace
 
-CudaUpdateText cuda_update_text(const KernelQuery& query,
-                                std::string_view rule) {
+CudaUpdateText cuda_update_text(const KernelQuery& query, std::string_view rule,
+                                std::size_t inputs) {
   for (const Rule& known : kRules) {
-    if (known.op == rule) return text_of(query, known);
+    if (known.op == rule) return text_of(query, known, inputs);
   }
   return {};
 }

@@ -28,9 +28,10 @@ template <class T>
 void sgd(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
   using S = Simd<T>;
   const auto rate = S::set(args.rate);
+  const auto gain = S::set(args.gain);
   each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
-    store(args.new_parameter,
-          S::fnma(rate, load(args.gradient), load(args.parameter)));
+    store(args.new_parameter, S::fnma(rate, S::mul(gain, load(args.gradient)),
+                                      load(args.parameter)));
   });
 }
 
@@ -39,10 +40,11 @@ void sgd_momentum(const UpdateArgs<T>& args, std::int64_t begin,
                   std::int64_t end) {
   using S = Simd<T>;
   const auto rate = S::set(args.rate);
+  const auto gain = S::set(args.gain);
   const auto momentum = S::set(args.momentum);
   each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
-    const auto velocity =
-        S::fnma(rate, load(args.gradient), S::mul(momentum, load(args.first)));
+    const auto velocity = S::fnma(rate, S::mul(gain, load(args.gradient)),
+                                  S::mul(momentum, load(args.first)));
     const auto parameter = S::add(load(args.parameter), velocity);
     store(args.new_first, velocity);
     store(args.new_parameter, parameter);
@@ -85,12 +87,13 @@ template <class T, bool Decay>
 void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
   using S = Simd<T>;
   const auto rate = S::set(args.rate);
+  const auto gain = S::set(args.gain);
   const auto keep = S::set(args.keep);
   const auto gain_1 = S::set(args.gain_1);
   const auto gain_2 = S::set(args.gain_2);
   const auto epsilon = S::set(args.epsilon);
   each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
-    const auto gradient = load(args.gradient);
+    const auto gradient = S::mul(gain, load(args.gradient));
     const auto old_first = load(args.first);
     const auto old_second = load(args.second);
     const auto first = S::fma(S::sub(gradient, old_first), gain_1, old_first);
@@ -105,6 +108,15 @@ void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
   });
 }
 
+template <class Bits>
+bool finite(const Bits* x, std::int64_t n, Bits exponent) {
+  Bits found = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    found = static_cast<Bits>(found | ((x[i] & exponent) == exponent ? 1 : 0));
+  }
+  return found == 0;
+}
+
 template <class T>
 constexpr UpdateTable<T> table_of() {
   return {sgd<T>, sgd_momentum<T>, adam<T, false>, adam<T, true>};
@@ -113,7 +125,9 @@ constexpr UpdateTable<T> table_of() {
 }  // namespace
 
 const UpdateTables& update_tables() {
-  static constexpr UpdateTables kTables{table_of<float>(), table_of<double>()};
+  static constexpr UpdateTables kTables{
+      table_of<float>(), table_of<double>(), finite<std::uint16_t>,
+      finite<std::uint32_t>, finite<std::uint64_t>};
   return kTables;
 }
 

@@ -18,6 +18,7 @@ struct UpdateArgs {
   T* new_parameter = nullptr;
   T* new_first = nullptr;
   T* new_second = nullptr;
+  T gain = 1;  // of the gradient; 0: nothing is to be done
   T rate = 0;  // step size; Adam's with both corrections
   T keep = 1;  // the parameter's factor: 1 - rate * weight decay
   T momentum = 0;
@@ -36,9 +37,16 @@ struct UpdateTable {
   Loop adamw;
 };
 
+// Whether no element has all bits of `exponent`: those are infinite or NaN.
+template <class Bits>
+using FiniteLoop = bool (*)(const Bits* x, std::int64_t n, Bits exponent);
+
 struct UpdateTables {
   UpdateTable<float> f32;
   UpdateTable<double> f64;
+  FiniteLoop<std::uint16_t> finite_16;
+  FiniteLoop<std::uint32_t> finite_32;
+  FiniteLoop<std::uint64_t> finite_64;
 };
 
 PLIMSOLL_DECLARE_ISA_TABLE(const UpdateTables&, update_tables)

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ops/kernel.h"
+#include "ops/update/update.h"
 #include "ops/update/update_loops.h"
 
 namespace plimsoll::ops {
@@ -19,15 +20,18 @@ struct UpdateSettings {
   double beta_2 = 0;
   double epsilon = 0;
   double weight_decay = 0;
+  int gate = -1;  // the input that is it; see update_gate()
 
   int states() const {
     return rule == UpdateRule::sgd ? 0 : rule == UpdateRule::momentum ? 1 : 2;
   }
 };
 
-// By the name of the rule: that of its dense update.
+// By the name of the rule: that of its dense update, which has this many
+// inputs.
 inline UpdateSettings update_settings(std::string_view rule,
-                                      const graph::Attrs& attrs) {
+                                      const graph::Attrs& attrs,
+                                      std::size_t inputs) {
   UpdateSettings settings;
   settings.rule = rule == "sgd"            ? UpdateRule::sgd
                   : rule == "sgd_momentum" ? UpdateRule::momentum
@@ -38,6 +42,7 @@ inline UpdateSettings update_settings(std::string_view rule,
   settings.beta_2 = attrs.get<double>("beta_2");
   settings.epsilon = attrs.get<double>("epsilon");
   settings.weight_decay = attrs.get<double>("weight_decay");
+  settings.gate = update_gate(settings.states(), inputs);
   return settings;
 }
 
@@ -59,7 +64,7 @@ typename UpdateTable<T>::Loop update_loop(UpdateRule rule) {
                                         : loops.adamw;
 }
 
-// From a launch on parameter, gradient, states, rate and perhaps step.
+// From a launch on parameter, gradient, states, rate, perhaps step and gate.
 template <class T>
 UpdateArgs<T> update_arguments(const UpdateSettings& settings,
                                const LaunchArgs& args) {
@@ -72,6 +77,7 @@ UpdateArgs<T> update_arguments(const UpdateSettings& settings,
   update.gradient = input(1);
   update.new_parameter = output(0);
   update.momentum = static_cast<T>(settings.momentum);
+  if (settings.gate >= 0) update.gain = *input(settings.gate);
   if (settings.states() > 0) {
     update.first = input(2);
     update.new_first = output(1);

@@ -4,6 +4,7 @@
 
 #include "data/recipe.h"
 #include "train/job_file/job_file_sections.h"
+#include "train/network.h"
 
 namespace plimsoll::train {
 namespace {
@@ -56,8 +57,8 @@ std::string label_mismatch(const data::Recipe& source, const std::string& loss,
 }
 
 void check_source(const JobValue& root, const JobSpec& job,
-                  const data::Recipe& source, const char* key,
-                  JobErrors& errors) {
+                  const data::Recipe& source, const Extents& output,
+                  const char* key, JobErrors& errors) {
   if (source.name != "random") return;  // files are looked at when opened
   const Extents features = source.integers("features");
   if (features != job.model.input) {
@@ -66,8 +67,7 @@ void check_source(const JobValue& root, const JobSpec& job,
                fmt::format("{} does not fit model.input {}", text_of(features),
                            text_of(job.model.input)));
   }
-  const std::string why =
-      label_mismatch(source, job.train.loss, output_shape(job.model));
+  const std::string why = label_mismatch(source, job.train.loss, output);
   if (!why.empty()) {
     errors.add(value_at(root, {"data", key, "labels"}),
                fmt::format("data.{}.labels", key), why);
@@ -76,19 +76,23 @@ void check_source(const JobValue& root, const JobSpec& job,
 
 }  // namespace
 
-Extents output_shape(const ModelSpec& model) {
-  Extents shape = model.input;
-  for (const LayerSpec& layer : model.layers) {
-    if (layer.type == "dense") {
-      shape.back() = layer.units;
-    } else if (layer.type == "embedding") {
-      shape.push_back(layer.output_dim);
-    } else if (layer.type == "flatten") {
-      std::int64_t elements = 1;
-      for (const std::int64_t extent : shape) elements *= extent;
-      shape = {elements};
-    }
+Result<Extents> output_shape(const ModelSpec& model, DType precision) {
+  graph::Builder builder;
+  std::vector<Dim> dims = {Dim::batch()};
+  dims.insert(dims.end(), model.input.begin(), model.input.end());
+  const graph::ValueId input = builder.input(
+      "features",
+      {takes_indices(model) ? DType::i32 : DType::f32, Shape(std::move(dims))});
+  NetworkOptions options;
+  options.precision = precision;
+  options.home.clear();  // where layers run makes no difference here
+  PLIMSOLL_ASSIGN(const Network network,
+                  build_network(builder, model, input, options));
+  Extents shape;
+  for (const Dim& dim : builder.type(network.output).shape.dims()) {
+    shape.push_back(dim.size);
   }
+  shape.erase(shape.begin());
   return shape;
 }
 
@@ -97,9 +101,15 @@ void check_shapes(const JobValue& root, const JobSpec& job, JobErrors& errors) {
     // Shapes change on the way: they are checked where the data is opened.
     if (data::is_map(stage) || stage.name == "unbatch") return;
   }
-  check_source(root, job, job.data.source, "source", errors);
+  const auto output = output_shape(job.model, job.train.precision);
+  if (!output) {
+    errors.add(output.error());
+    return;
+  }
+  check_source(root, job, job.data.source, *output, "source", errors);
   if (job.data.validation) {
-    check_source(root, job, *job.data.validation, "validation", errors);
+    check_source(root, job, *job.data.validation, *output, "validation",
+                 errors);
   }
 }
 

@@ -11,22 +11,6 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kLayers[] = {"dense",
-                                   "activation",
-                                   "dropout",
-                                   "flatten",
-                                   "embedding",
-                                   "layer_normalization",
-                                   "rms_normalization",
-                                   "group_normalization",
-                                   "batch_normalization"};
-constexpr string_view kActivations[] = {
-    "linear",    "relu", "leaky_relu", "sigmoid", "tanh",     "gelu",
-    "gelu_tanh", "silu", "swish",      "elu",     "softplus", "softmax"};
-constexpr string_view kInitializers[] = {
-    "glorot_uniform", "glorot_normal", "he_uniform",     "he_normal",
-    "lecun_uniform",  "lecun_normal",  "random_uniform", "random_normal",
-    "zeros",          "ones"};
 constexpr string_view kLabels[] = {"binary", "uniform", "classes"};
 constexpr string_view kResidencies[] = {"stream", "memory"};
 constexpr string_view kOptimizers[] = {"sgd", "adam", "adamw"};
@@ -65,9 +49,6 @@ std::vector<string_view> names_of(std::span<const data::RecipeDef> defs) {
 
 }  // namespace
 
-Names layer_types() { return kLayers; }
-Names activations() { return kActivations; }
-Names initializers() { return kInitializers; }
 Names source_types() {
   static const std::vector<string_view> kSources =
       names_of(data::source_defs());

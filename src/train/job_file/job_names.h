@@ -1,17 +1,13 @@
 // The names a job file may use, and the nearest one to a misspelt word.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "train/layers/layer_key.h"
+
 namespace plimsoll::train {
 
-using Names = std::span<const std::string_view>;
-
-Names layer_types();
-Names activations();
-Names initializers();
 Names source_types();
 Names label_types();
 Names residencies();

@@ -40,6 +40,10 @@ void JobErrors::add(const JobValue& at, const std::string& path,
       Error{ErrorCode::bad_input, fmt::format("{}: {}", place(at, path), why)};
 }
 
+void JobErrors::add(Error error) {
+  if (!first_) first_ = std::move(error);
+}
+
 TableReader::TableReader(JobErrors& errors, const JobValue& table,
                          std::string path, std::string what)
     : errors_(&errors),
@@ -178,6 +182,31 @@ void TableReader::read_names(std::string_view key, Names names,
     const std::string path = fmt::format("{}[{}]", path_of(key), i);
     if (!is_name(list->items[i], path, names, what)) return;
     out.push_back(list->items[i].text);
+  }
+}
+
+void TableReader::read_texts(std::string_view key,
+                             std::vector<std::string>& out) {
+  const JobValue* value = find(key);
+  if (!value) return;
+  const auto add = [&](const JobValue& item, const std::string& path) {
+    if (item.kind == JobValue::Kind::string && !item.text.empty()) {
+      out.push_back(item.text);
+      return;
+    }
+    errors_->add(
+        item, path,
+        fmt::format("must be a name or an array of names, not {}",
+                    item.kind == JobValue::Kind::string ? "an empty string"
+                                                        : describe(item.kind)));
+  };
+  if (value->kind != JobValue::Kind::array) {
+    add(*value, path_of(key));
+    return;
+  }
+  if (value->items.empty()) complain(key, "must not be empty");
+  for (std::size_t i = 0; i < value->items.size(); ++i) {
+    add(value->items[i], fmt::format("{}[{}]", path_of(key), i));
   }
 }
 

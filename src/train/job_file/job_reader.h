@@ -2,7 +2,6 @@
 // names file, line and key. After one, reads give defaults and do no harm.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,24 +13,14 @@
 
 namespace plimsoll::train {
 
-struct IntegerRange {
-  std::int64_t least = 1;
-  std::int64_t most = std::numeric_limits<std::int32_t>::max();
-};
-
-// Bounds of a real; the upper one is not part of the range.
-struct RealRange {
-  double least = 0;
-  double below = std::numeric_limits<double>::infinity();
-  bool least_is_outside = false;  // "above 0" rather than "at least 0"
-};
-
 class JobErrors {
  public:
   explicit JobErrors(std::string file) : file_(std::move(file)) {}
 
   // Only the first is kept.
   void add(const JobValue& at, const std::string& path, std::string_view why);
+  // One that names its place itself.
+  void add(Error error);
   bool any() const { return first_.has_value(); }
   const Error& first() const { return *first_; }
   // "mlp.toml:4: model.layers[1]", or the override instead of file and line.
@@ -66,6 +55,8 @@ class TableReader {
                  std::string& out);
   void read_names(std::string_view key, Names names, std::string_view what,
                   std::vector<std::string>& out);
+  // One string or an array of them, none of them empty.
+  void read_texts(std::string_view key, std::vector<std::string>& out);
   // An array of extents, each at least 1, of less than 2^40 elements.
   void read_shape(std::string_view key, std::vector<std::int64_t>& out);
 

@@ -294,6 +294,46 @@ void add_fused(std::vector<OpRecord>& records) {
             {4, 3}));
 }
 
+// f32, bf16 and f16 side by side, each read in every way: in place, in runs,
+// as a short row, as one value, over a middle axis.
+void add_mixed(std::vector<OpRecord>& records) {
+  using Code = ElementwiseCode;
+  const auto mixed = [&](const std::string& name, std::vector<Shape> shapes,
+                         const std::vector<DType>& inputs,
+                         std::vector<ElementwiseInstruction> instructions,
+                         std::vector<int> results,
+                         const std::vector<DType>& outputs) {
+    OpRecord record = fused("mixed_" + name, std::move(shapes),
+                            std::move(instructions), std::move(results));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      record.inputs[i].dtype = inputs[i];
+    }
+    std::vector<std::int64_t> codes;
+    for (const DType dtype : outputs) {
+      codes.push_back(static_cast<std::int64_t>(dtype));
+    }
+    record.attrs.set("dtypes", codes);
+    record.tolerance = 0x1p-7;
+    records.push_back(std::move(record));
+  };
+  constexpr DType kF32 = DType::f32, kBf16 = DType::bf16, kF16 = DType::f16;
+  const std::vector<ElementwiseInstruction> chain = {
+      {Code::add, 0, 1}, {Code::multiply, 4, 2}, {Code::subtract, 5, 3}};
+  mixed("access", {{4, 300, 10}, {10}, {4, 1, 10}, {}},
+        {kF32, kBf16, kF16, kBf16}, chain, {6, 4, 5}, {kBf16, kF32, kF16});
+  mixed("periods", {{3, 2050}, {2050}, {3, 1}, {1}}, {kBf16, kF16, kF16, kF32},
+        chain, {6, 4}, {kF32, kBf16});
+  // A result that is read again after it was stored, an input as an output,
+  // and a cast alone.
+  mixed("stored", {{2, 1027}, {2, 1027}}, {kBf16, kF32},
+        {{Code::add, 0, 1},
+         {Code::square, 2},
+         {Code::add, 3, 0},
+         {Code::multiply, 4, 1}},
+        {2, 5, 0, 1}, {kBf16, kF32, kF16, kBf16});
+  mixed("cast", {{1029}}, {kF32}, {{Code::identity, 0}}, {1}, {kF16});
+}
+
 }  // namespace
 
 std::vector<OpRecord> elementwise_records() {
@@ -304,6 +344,7 @@ std::vector<OpRecord> elementwise_records() {
   add_wide_ranges(records);
   add_shaped(records);
   add_fused(records);
+  add_mixed(records);
   return records;
 }
 

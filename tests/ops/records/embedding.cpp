@@ -26,7 +26,8 @@ struct Lookup {
 OpRecord forward(const Lookup& lookup) {
   OpRecord record;
   record.name = "embedding_" + lookup.name;
-  record.op = find_op("embedding");
+  record.op = find_op("gather");
+  record.attrs = {{"axis", std::int64_t{0}}, {"from_end", false}};
   record.inputs = {lookup.table(), {lookup.dtype, lookup.indices}};
   record.ranges = {{-1, 1}, lookup.range};
   record.tolerance = 0;
@@ -36,8 +37,9 @@ OpRecord forward(const Lookup& lookup) {
 OpRecord gradient(const Lookup& lookup) {
   OpRecord record;
   record.name = "embedding_grad_" + lookup.name;
-  record.op = find_op("embedding_grad");
-  record.attrs = {{"rows", lookup.rows}};
+  record.op = find_op("scatter_add");
+  record.attrs = {
+      {"axis", std::int64_t{0}}, {"extent", lookup.rows}, {"from_end", false}};
   record.inputs = {lookup.picked(), {lookup.dtype, lookup.indices}};
   record.ranges = {{-1, 1}, lookup.range};
   return record;
@@ -116,6 +118,21 @@ std::vector<OpRecord> embedding_records() {
       records.push_back(update(lookup, "adam_rows", 2, adam));
     } else {
       records.push_back(update(lookup, "adamw_rows", 2, adamw));
+    }
+    // Behind a gate, open or closed.
+    if (small) {
+      for (const double gate : {0.25, 0.0}) {
+        const std::string suffix = gate == 0 ? "_closed" : "_gated";
+        for (OpRecord record :
+             {update(lookup, "sgd_rows", 0, {}),
+              update(lookup, "sgd_momentum_rows", 1, {{"momentum", 0.9}}),
+              update(lookup, "adamw_rows", 2, adamw)}) {
+          record.name += suffix;
+          record.inputs.insert(record.inputs.end() - 1, {DType::f32, Shape{}});
+          record.ranges.insert(record.ranges.end() - 1, Range{gate, gate});
+          records.push_back(std::move(record));
+        }
+      }
     }
     for (std::size_t i = first; i < records.size(); ++i) {
       // Sums of thousands round as they go.

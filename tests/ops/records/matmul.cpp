@@ -110,6 +110,26 @@ std::vector<OpRecord> matmul_records() {
   records.push_back(with_epilogue(
       product("matmul_skinny", 70, 530, 140, false, true), 140, true, true));
   records.push_back(product("matmul_long", 180, 1100, 130, true, false));
+  // Sums of bf16 and f16 that are not rounded to them; more rows than one
+  // block of sums has.
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const bool ta : {false, true}) {
+      OpRecord record = product(
+          fmt::format("matmul_{}_to_f32{}", name_of(dtype), ta ? "_ta" : ""),
+          70, 300, 140, ta, ta);
+      for (graph::TensorType& type : record.inputs) type.dtype = dtype;
+      if (ta) record.inputs.push_back(f32({140}));
+      record.attrs.set("out", std::string("f32"));
+      records.push_back(std::move(record));
+    }
+    OpRecord record = product(fmt::format("matmul_{}_rows", name_of(dtype)),
+                              500, 140, 37, false, false);
+    for (graph::TensorType& type : record.inputs) type.dtype = dtype;
+    record.inputs.push_back({dtype, Shape{37}});
+    record.attrs.set("activation", std::string("relu"));
+    record.tolerance = 0x1p-7;
+    records.push_back(std::move(record));
+  }
   for (const bool relu : {false, true}) {
     records.push_back(with_gradient(with_epilogue(
         product("matmul_gradient", 4, 3, 5, false, false), 5, true, relu)));

@@ -60,6 +60,22 @@ std::vector<OpRecord> reduction_records() {
     add("many_short_rows", {3000, 6}, {1});
   }
 
+  // Sums of bf16 and f16 that are not rounded to them.
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const auto add = [&](const std::string& name, Shape shape, Axes axes) {
+      OpRecord record =
+          reduction("reduce_sum_" + std::string(name_of(dtype)) + "_" + name,
+                    "reduce_sum", std::move(shape), std::move(axes));
+      record.inputs[0].dtype = dtype;
+      record.attrs.set("out", std::string("f32"));
+      record.gradient_of.clear();
+      records.push_back(std::move(record));
+    };
+    add("columns", {131, 1030}, {0});
+    add("rows", {9, 5000}, {1});
+    add("short_rows", {200, 7}, {1});
+  }
+
   OpRecord divide;
   divide.name = "divide_by_count";
   divide.op = find_op("divide_by_count");

@@ -1,6 +1,7 @@
 #include "ops/update/update.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/op_record.h"
 
@@ -62,6 +63,64 @@ std::vector<OpRecord> update_records() {
   young.ranges[3] = {0, 0};
   young.ranges[5] = {1, 1, true};
   records.push_back(young);
+
+  // An open and a closed gate; behind a closed one gradients may be anything.
+  for (const double gate : {0x1p-15, 0.0}) {
+    for (const auto& [name, shape] : shapes) {
+      const std::string suffix = (gate == 0 ? "_closed_" : "_gated_") + name;
+      const auto add = [&](std::string_view op, int tensors,
+                           const graph::Attrs& attrs) {
+        OpRecord record =
+            update(std::string(op) + suffix, op, shape, tensors, attrs);
+        record.inputs.push_back({DType::f32, Shape{}});
+        record.ranges.push_back({gate, gate});
+        const double most =
+            gate == 0 ? std::numeric_limits<double>::infinity() : 0x1p15;
+        record.ranges[1] = {gate == 0 ? most : -most, most};
+        records.push_back(std::move(record));
+      };
+      add("sgd", 2, {});
+      add("sgd_momentum", 3, {{"momentum", 0.9}});
+      add("adam", 4, adam);
+      add("adamw", 4, adamw);
+    }
+  }
+  for (const auto& [name, shape] : shapes) {
+    OpRecord finite;
+    finite.name = "all_finite_" + name;
+    finite.op = op_named("all_finite");
+    finite.inputs = {{DType::f32, shape}};
+    finite.ranges = {{-65000, 65000}};
+    records.push_back(finite);
+    finite.name += "_not";
+    finite.ranges = {{std::numeric_limits<double>::quiet_NaN(), 0}};
+    records.push_back(finite);
+  }
+  OpRecord parts;
+  parts.name = "all_finite_parts";
+  parts.op = op_named("all_finite");
+  parts.inputs = {{DType::f32, {331, 333}}};
+  records.push_back(parts);
+  for (const double finite : {0.0, 1.0}) {
+    for (const std::int64_t good : {0, 4}) {
+      for (const double scale : {1.0, 32768.0, 16777216.0}) {
+        OpRecord step;
+        step.name = "scale_step_" + std::to_string(int(finite)) + "_" +
+                    std::to_string(good) + "_" + std::to_string(int(scale));
+        step.op = op_named("scale_step");
+        step.inputs = {{DType::f32, Shape{}},
+                       {DType::i64, Shape{}},
+                       {DType::i64, Shape{}},
+                       {DType::f32, Shape{}}};
+        step.ranges = {{scale, scale},
+                       {double(good), double(good), true},
+                       {7, 7, true},
+                       {finite, finite}};
+        step.attrs = {{"growth_steps", std::int64_t{5}}};
+        records.push_back(std::move(step));
+      }
+    }
+  }
 
   OpRecord increment;
   increment.name = "increment";

@@ -1,0 +1,37 @@
+// Losses and optimisers by the names of Keras: plain values.
+#pragma once
+
+#include <variant>
+
+namespace plimsoll {
+
+struct Loss {
+  const char* name = "";
+};
+inline constexpr Loss binary_crossentropy{"binary_crossentropy"};
+inline constexpr Loss mean_squared_error{"mean_squared_error"};
+inline constexpr Loss mean_absolute_error{"mean_absolute_error"};
+inline constexpr Loss categorical_crossentropy{"categorical_crossentropy"};
+inline constexpr Loss sparse_categorical_crossentropy{
+    "sparse_categorical_crossentropy"};
+
+struct SGD {
+  double learning_rate = 0.01;
+  double momentum = 0;
+};
+struct Adam {
+  double learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+};
+struct AdamW {
+  double learning_rate = 0.001;
+  double weight_decay = 0.004;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+};
+using Optimizer = std::variant<Adam, AdamW, SGD>;
+
+}  // namespace plimsoll

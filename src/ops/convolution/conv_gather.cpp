@@ -1,0 +1,50 @@
+#include "ops/convolution/conv_gather.h"
+
+namespace plimsoll::ops {
+
+bool GatherAxis::has_adjacent_taps() const {
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] != offsets[i - 1] + 1) return false;
+  }
+  return true;
+}
+
+std::vector<GatherAxis> gather_axes(const ConvShape& shape, ConvPass pass,
+                                    int axis) {
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t stride = shape.settings.strides[at];
+  const std::int64_t dilation = shape.settings.dilations[at];
+  const std::int64_t before = shape.settings.padding[2 * at];
+  std::vector<GatherAxis> axes;
+  if (pass != ConvPass::data_grad) {
+    GatherAxis one;
+    one.count = shape.out[at];
+    one.source_step = stride;
+    one.source_extent = shape.in[at];
+    for (std::int64_t k = 0; k < shape.kernel[at]; ++k) {
+      one.taps.push_back(k);
+      one.offsets.push_back(k * dilation - before);
+    }
+    axes.push_back(std::move(one));
+    return axes;
+  }
+  for (std::int64_t first = 0; first < stride && first < shape.in[at];
+       ++first) {
+    GatherAxis phase;
+    phase.first = first;
+    phase.step = stride;
+    phase.count = (shape.in[at] - first + stride - 1) / stride;
+    phase.source_extent = shape.out[at];
+    // Backwards, so that neighbours in the kernel read neighbours in order.
+    for (std::int64_t k = shape.kernel[at] - 1; k >= 0; --k) {
+      const std::int64_t reach = first + before - k * dilation;
+      if (reach % stride != 0) continue;
+      phase.taps.push_back(k);
+      phase.offsets.push_back(reach / stride);
+    }
+    axes.push_back(std::move(phase));
+  }
+  return axes;
+}
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,143 @@
+// Models put together from layers: in a row, or as a graph of calls.
+#include <algorithm>
+#include <atomic>
+#include <map>
+
+#include "train/layers/layer_def.h"
+#include "train/model_impl.h"
+#include "train/network.h"
+
+namespace plimsoll {
+
+struct LayerOutput::Node {
+  std::int64_t number = 0;  // in the order of calls, for a stable order
+  Layer layer;              // of no type: the model's input
+  std::vector<std::int64_t> shape;
+  std::vector<LayerOutput> inputs;
+  std::vector<LayerOutput> mask;  // one or none
+};
+
+namespace {
+
+using Node = LayerOutput::Node;
+
+LayerOutput make_node(Node node) {
+  static std::atomic<std::int64_t> count = 0;
+  node.number = count++;
+  return LayerOutput(std::make_shared<const Node>(std::move(node)));
+}
+
+// The layers between the two, each behind those that it reads.
+std::vector<const Node*> layers_of(const Node* output) {
+  std::map<std::int64_t, const Node*> seen;
+  std::vector<const Node*> open = {output};
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    if (!seen.emplace(node->number, node).second) continue;
+    for (const auto* read : {&node->inputs, &node->mask}) {
+      for (const LayerOutput& input : *read) open.push_back(input.node().get());
+    }
+  }
+  std::vector<const Node*> layers;
+  for (const auto& [number, node] : seen) layers.push_back(node);
+  return layers;
+}
+
+train::ModelSpec spec_of(const Node* input, const Node* output) {
+  train::ModelSpec model;
+  model.input = input->shape;
+  std::map<const Node*, std::size_t> positions;
+  for (const Node* node : layers_of(output)) {
+    if (node == input) continue;
+    if (node->layer.type.empty()) {
+      train::throw_error({ErrorCode::bad_input,
+                          "the model's output comes from another input too: a "
+                          "model has one"});
+    }
+    positions[node] = model.layers.size();
+    train::LayerSpec layer;
+    static_cast<Layer&>(layer) = node->layer;
+    model.layers.push_back(std::move(layer));
+  }
+  if (!positions.contains(output)) {
+    train::throw_error({ErrorCode::bad_input,
+                        "the model's output is its input: it needs at "
+                        "least one layer"});
+  }
+  const auto names = train::layer_names(model);
+  for (const auto& [node, position] : positions) {
+    const auto name_of = [&](const LayerOutput& read) -> std::string {
+      const Node* from = read.node().get();
+      return from == input ? train::kModelInput : names[positions.at(from)];
+    };
+    if (!node->mask.empty()) {
+      model.layers[position].mask = name_of(node->mask[0]);
+    }
+    auto& inputs = model.layers[position].inputs;
+    inputs.clear();
+    for (const LayerOutput& read : node->inputs) {
+      inputs.push_back(name_of(read));
+    }
+    // The layer before it goes without saying.
+    const std::string before =
+        position == 0 ? train::kModelInput : names[position - 1];
+    if (inputs == std::vector{before}) inputs.clear();
+  }
+  return model;
+}
+
+}  // namespace
+
+LayerOutput Input(std::vector<std::int64_t> shape) {
+  Node node;
+  node.shape = std::move(shape);
+  return make_node(std::move(node));
+}
+
+LayerOutput Layer::operator()(const LayerOutput& x) const {
+  return (*this)(std::vector{x});
+}
+
+LayerOutput Layer::operator()(const std::vector<LayerOutput>& read) const {
+  Node node;
+  node.layer = *this;
+  node.inputs = read;
+  return make_node(std::move(node));
+}
+
+LayerOutput Layer::operator()(const std::vector<LayerOutput>& read,
+                              const LayerOutput& masked_by) const {
+  Node node;
+  node.layer = *this;
+  node.inputs = read;
+  node.mask = {masked_by};
+  return make_node(std::move(node));
+}
+
+Layer Layer::named(std::string called) const {
+  Layer layer = *this;
+  layer.name = std::move(called);
+  return layer;
+}
+
+Model::Model(const LayerOutput& input, const LayerOutput& output)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->model = spec_of(input.node().get(), output.node().get());
+}
+
+Sequential::Sequential(std::initializer_list<Layer> layers)
+    : Sequential(std::vector<Layer>(layers)) {}
+
+Sequential::Sequential(std::vector<Layer> layers)
+    : Model([&] {
+        auto impl = std::make_unique<Impl>();
+        for (Layer& layer : layers) {
+          train::LayerSpec spec;
+          static_cast<Layer&>(spec) = std::move(layer);
+          impl->model.layers.push_back(std::move(spec));
+        }
+        return impl;
+      }()) {}
+
+}  // namespace plimsoll

@@ -1,0 +1,201 @@
+#include "train/model_impl.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/units.h"
+#include "train/reserve.h"
+
+namespace plimsoll {
+namespace {
+
+using train::JobSpec;
+using train::RunningJob;
+using train::Stage;
+using train::throw_error;
+using train::throw_if_error;
+using train::value_or_throw;
+
+train::OptimizerSpec spec_of(const Optimizer& optimizer) {
+  train::OptimizerSpec spec;
+  if (const auto* adam = std::get_if<Adam>(&optimizer)) {
+    spec.type = "adam";
+    spec.learning_rate = adam->learning_rate;
+    spec.beta_1 = adam->beta_1;
+    spec.beta_2 = adam->beta_2;
+    spec.epsilon = adam->epsilon;
+  } else if (const auto* adamw = std::get_if<AdamW>(&optimizer)) {
+    spec.type = "adamw";
+    spec.learning_rate = adamw->learning_rate;
+    spec.weight_decay = adamw->weight_decay;
+    spec.beta_1 = adamw->beta_1;
+    spec.beta_2 = adamw->beta_2;
+    spec.epsilon = adamw->epsilon;
+  } else {
+    const auto& sgd = std::get<SGD>(optimizer);
+    spec.type = "sgd";
+    spec.learning_rate = sgd.learning_rate;
+    spec.momentum = sgd.momentum;
+  }
+  return spec;
+}
+
+}  // namespace
+
+train::SessionState& Model::Impl::state() const {
+  if (!joined()) {
+    throw_error({ErrorCode::bad_input,
+                 "the model is not compiled: call compile() first"});
+  }
+  return *joined();
+}
+
+std::int64_t Model::Impl::held_bytes(Space space) const {
+  return state().machine().ledger().held_bytes(space);
+}
+
+JobSpec Model::Impl::job_of(std::int64_t epochs) const {
+  JobSpec job;
+  job.model = model;
+  job.train.optimizer = spec_of(options.optimizer);
+  job.train.loss = options.loss.name;
+  job.train.metrics = options.metrics;
+  job.train.seed = options.seed;
+  job.train.epochs = epochs;
+  const auto precision = parse_dtype(options.precision);
+  if (!precision || !is_floating(*precision)) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("precision \"{}\": use f32, bf16, f16 or f64",
+                             options.precision)});
+  }
+  job.train.precision = *precision;
+  return job;
+}
+
+void Model::Impl::open_set(const Set& set, const train::DataSpec& stated,
+                           PreparedJob& prepared) const {
+  const auto [stage, dataset] = set;
+  const auto i = static_cast<std::size_t>(stage);
+  const int threads = state().machine().profile().threads;
+  auto how = train::pipeline_options(prepared.job, stage, threads);
+  // A random validation set must not repeat the training set.
+  how.seed += stage == Stage::train ? 0 : 1;
+  prepared.data.openers[i] = [how, recipe = stated.source] {
+    return data::open_source(recipe, how);
+  };
+  data::Source source = value_or_throw(prepared.data.openers[i]());
+  prepared.data.sources[i] = source.set;
+  if (dataset->tuned && !dataset->in_memory) {
+    prepared.data.costs[i] = value_or_throw(
+        data::measure_pipeline(prepared.data.openers[i], stated.pipeline, how));
+  }
+  prepared.data.inputs[i] = value_or_throw(
+      train::pipe(prepared.job, stage, threads, std::move(source)));
+}
+
+void Model::Impl::take_input_shape(PreparedJob& prepared) const {
+  const train::JobInput& input = prepared.data.first();
+  std::vector<std::int64_t> shape;
+  const auto& field = input.features_field();
+  for (int axis = 0; axis < field.shape.rank; ++axis) {
+    shape.push_back(field.shape[axis]);
+  }
+  std::vector<std::int64_t>& wanted = prepared.job.model.input;
+  if (wanted.empty()) wanted = shape;
+  if (wanted == shape) return;
+  throw_error(
+      {ErrorCode::bad_input,
+       fmt::format("{}: an example has shape [{}], but the model's input is "
+                   "[{}]",
+                   input.input.description, fmt::join(shape, ", "),
+                   fmt::join(wanted, ", "))});
+}
+
+std::unique_ptr<PreparedJob> Model::Impl::prepare(
+    std::initializer_list<Set> sets, std::int64_t epochs) const {
+  auto prepared = std::make_unique<PreparedJob>();
+  train::SessionState& place = state();
+  JobSpec& job = prepared->job;
+  job = job_of(epochs);
+  bool first = true;
+  for (const Set& set : sets) {
+    if (set.second == nullptr) continue;
+    train::DataSpec stated;
+    throw_if_error(train::state_data(*set.second, stated));
+    if (first) {
+      job.train.batch = set.second->batch_size;
+      job.data = stated;
+      prepared->data.resident = set.second->in_memory;
+    }
+    open_set(set, stated, *prepared);
+    if (first) take_input_shape(*prepared);
+    first = false;
+  }
+  prepared->planned = value_or_throw(
+      train::plan_programs(job, prepared->data, place.machine()));
+  check_against_kept(*prepared);
+  train::reserve_rest(place.place(),
+                      {held_bytes(Space::host), held_bytes(Space::device)},
+                      prepared->planned);
+  return prepared;
+}
+
+// Weights have the shape that the first data gave them.
+void Model::Impl::check_against_kept(const PreparedJob& prepared) const {
+  for (const plan::StateNeed& now : prepared.planned.needs.states) {
+    for (const plan::StateNeed& before : kept.states) {
+      if (now.name != before.name || now.type == before.type) continue;
+      throw_error(
+          {ErrorCode::bad_input,
+           fmt::format("{}: these examples need `{}` as {}, but the model "
+                       "has it as {} from earlier data",
+                       prepared.data.first().input.description, now.name,
+                       now.type.to_string(), before.type.to_string())});
+    }
+  }
+}
+
+train::PlanReport Model::Impl::report(const PreparedJob& prepared) const {
+  const train::SessionState& place = state();
+  train::PlanReport made = train::report_on(
+      prepared.job, prepared.planned, place.budget(), place.device_budget());
+  if (!made.fits) return made;
+  const auto check = [&](const char* name, const plan::SpaceForecast& needs,
+                         std::int64_t held, const Budget& budget) {
+    if (!made.fits || needs.peak_bytes + held <= budget.bytes) return;
+    made.fits = false;
+    made.refusal = fmt::format(
+        "the job needs {} of {} memory beside the {} that the session's "
+        "models hold, more than the budget of {} ({})",
+        format_bytes(needs.peak_bytes), name, format_bytes(held),
+        format_bytes(budget.bytes), budget.source);
+  };
+  check("host", made.plan.host, held_bytes(Space::host), place.budget());
+  if (made.plan.device) {
+    check("device", *made.plan.device, held_bytes(Space::device),
+          *place.device_budget());
+  }
+  return made;
+}
+
+std::unique_ptr<RunningJob> Model::Impl::open(PreparedJob& prepared) const {
+  train::SessionState& place = state();
+  place.check_trains();
+  {
+    const train::PlanReport verdict = report(prepared);
+    if (!verdict.fits) {
+      throw_error({ErrorCode::does_not_fit, train::refusal_text(verdict)});
+    }
+  }
+  place.use_device();
+  auto running = value_or_throw(RunningJob::open(
+      prepared.job, prepared.planned, prepared.data, place.machine()));
+  if (const auto& device = prepared.planned.plan.device) {
+    throw_if_error(place.machine().check_device(place.line().device_bytes,
+                                                device->peak_bytes));
+  }
+  throw_if_error(running->restore(kept));
+  return running;
+}
+
+}  // namespace plimsoll

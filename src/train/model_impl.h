@@ -1,0 +1,73 @@
+// What stands behind a Model: the jobs that its calls become.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <utility>
+
+#include "plimsoll/model.h"
+#include "train/dataset.h"
+#include "train/report.h"
+#include "train/running_job.h"
+#include "train/session_state.h"
+
+namespace plimsoll {
+
+// A job over some data, planned for this model. Kept on the heap: programs
+// refer to the plan by address.
+struct PreparedJob {
+  train::JobSpec job;
+  train::JobData data;
+  train::PlannedJob planned;
+};
+
+struct Model::Impl final : train::SessionUser {
+  train::ModelSpec model;  // no input: the data's is taken
+  CompileOptions options;
+  train::KeptStates kept;
+
+  // Not the Session, which can be moved.
+  train::SessionState& state() const;
+  void let_go() noexcept override { kept = {}; }
+
+  using Set = std::pair<train::Stage, const data::Dataset*>;
+  std::unique_ptr<PreparedJob> prepare(std::initializer_list<Set> sets,
+                                       std::int64_t epochs) const;
+  train::PlanReport report(const PreparedJob& prepared) const;
+  std::unique_ptr<train::RunningJob> open(PreparedJob& prepared) const;
+  // What the session's models and iterators hold already, this one's states
+  // among it.
+  std::int64_t held_bytes(Space space) const;
+
+  // Runs every batch of a stage through `each`.
+  template <class Each>
+  void run_stage(train::RunningJob& running, train::Stage stage,
+                 const Each& each) const {
+    Status status;
+    state().machine().threads().enter([&] {
+      data::BatchFeeder& feeder = *running.feeder(stage);
+      status = feeder.start({});
+      while (status.ok()) {
+        auto batch = feeder.next();
+        if (!batch) {
+          status = std::move(batch).error();
+          break;
+        }
+        if (batch->examples == 0) break;
+        status = running.step(stage, *batch);
+        if (status.ok()) status = each(batch->examples);
+      }
+    });
+    train::throw_if_error(status);
+  }
+
+ private:
+  train::JobSpec job_of(std::int64_t epochs) const;
+  // Opens a set's source and pipeline as the job's stage.
+  void open_set(const Set& set, const train::DataSpec& stated,
+                PreparedJob& prepared) const;
+  void take_input_shape(PreparedJob& prepared) const;
+  void check_against_kept(const PreparedJob& prepared) const;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,115 @@
+// What records cannot say of convolutions: storage in bf16 and f16 on the CPU,
+// padding, refusals, and what a transposed one is.
+#include "ops/convolution/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/convolution/conv_shape.h"
+#include "ops/cpu_kernels.h"
+#include "ops/harness.h"
+#include "ops/registry.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+class ConvolutionHalves : public ::testing::TestWithParam<DType> {};
+
+TEST_P(ConvolutionHalves, AreSummedInF32OnTheCpu) {
+  int checked = 0;
+  for (const OpRecord& record : convolution_records()) {
+    const Result<Case> test = make_case(record, GetParam());
+    ASSERT_TRUE(test) << record.name << ": " << test.error().message;
+    std::map<std::string, std::vector<Bytes>> seen;
+    for (const int count : {1, 3}) {
+      ComputeThreads threads(count);
+      const auto factory = make_cpu_kernels(threads);
+      for (const auto& line : check_forward(*test, *factory, threads, seen)) {
+        ADD_FAILURE() << line;
+      }
+    }
+    ++checked;
+  }
+  EXPECT_GT(checked, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, ConvolutionHalves,
+                         ::testing::Values(DType::bf16, DType::f16),
+                         [](const ::testing::TestParamInfo<DType>& dtype) {
+                           return std::string(name_of(dtype.param));
+                         });
+
+std::array<std::int64_t, 4> same(std::int64_t size, std::int64_t kernel,
+                                 std::int64_t stride, std::int64_t dilation) {
+  return same_padding({.strides = {stride, 1}, .dilations = {dilation, 1}},
+                      size, 5, kernel, 1)
+      .padding;
+}
+
+// As tf.nn.conv2d's "SAME": what is odd goes to the end.
+TEST(Convolution, SamePaddingIsTensorFlows) {
+  using Padding = std::array<std::int64_t, 4>;
+  EXPECT_EQ(same(28, 3, 1, 1), (Padding{1, 1, 0, 0}));
+  EXPECT_EQ(same(28, 3, 2, 1), (Padding{0, 1, 0, 0}));
+  EXPECT_EQ(same(224, 7, 2, 1), (Padding{2, 3, 0, 0}));
+  EXPECT_EQ(same(5, 2, 1, 1), (Padding{0, 1, 0, 0}));
+  EXPECT_EQ(same(9, 3, 1, 4), (Padding{4, 4, 0, 0}));
+  EXPECT_EQ(same(5, 1, 3, 1), (Padding{0, 0, 0, 0}));
+}
+
+TEST(Convolution, BatchStaysASymbol) {
+  Builder builder;
+  const ValueId x = builder.input("x", {DType::f32, {Dim::batch(), 28, 28, 3}});
+  const ValueId w = builder.input("w", {DType::f32, {16, 3, 3, 3}});
+  const Conv2dSettings settings =
+      same_padding({.strides = {2, 2}}, 28, 28, 3, 3);
+  const ValueId y = conv2d(builder, x, w, settings);
+  ASSERT_TRUE(builder.ok()) << builder.status().error().message;
+  EXPECT_EQ(builder.type(y).to_string(), "f32[B, 14, 14, 16]");
+  const ValueId back = conv2d_transpose(builder, y, w, settings, 28, 28);
+  ASSERT_TRUE(builder.ok()) << builder.status().error().message;
+  EXPECT_EQ(builder.type(back).to_string(), "f32[B, 28, 28, 3]");
+}
+
+std::string refusal(const std::string& op, const graph::TypeList& inputs,
+                    const graph::Attrs& attrs) {
+  const auto types = find_op(op)->infer(inputs, attrs);
+  return types ? "taken" : types.error().message;
+}
+
+TEST(Convolution, MistakesAreNamed) {
+  const graph::TensorType image{DType::f32, {2, 5, 6, 4}};
+  const graph::TensorType kernel{DType::f32, {8, 3, 3, 4}};
+  EXPECT_EQ(refusal("conv2d", {image, kernel}, {}), "taken");
+  EXPECT_EQ(refusal("conv2d", {image}, {}),
+            "conv2d(f32[2, 5, 6, 4]): takes an image, a kernel and at most a "
+            "bias");
+  EXPECT_EQ(refusal("conv2d", {image, {DType::f32, {8, 3, 3, 3}}}, {}),
+            "conv2d(f32[2, 5, 6, 4], f32[8, 3, 3, 3]): the kernel has 3 "
+            "channels a group where the image has 4");
+  EXPECT_EQ(refusal("conv2d", {image, {DType::f32, {8, 6, 3, 4}}}, {}),
+            "conv2d(f32[2, 5, 6, 4], f32[8, 6, 3, 4]): the kernel reaches "
+            "over 6 rows where the padded image has 5");
+  EXPECT_EQ(refusal("conv2d", {image, {DType::f64, {8, 3, 3, 4}}}, {}),
+            "conv2d(f32[2, 5, 6, 4], f64[8, 3, 3, 4]): operands must share "
+            "one floating dtype");
+  EXPECT_EQ(refusal("conv2d", {image, kernel}, {{"groups", std::int64_t{3}}}),
+            "conv2d(f32[2, 5, 6, 4], f32[8, 3, 3, 4]): 3 groups must divide "
+            "the 4 channels and the 8 filters");
+  EXPECT_EQ(refusal("conv2d", {image, kernel},
+                    {{"strides", std::vector<std::int64_t>{0, 1}}}),
+            "conv2d(f32[2, 5, 6, 4], f32[8, 3, 3, 4]): `strides` must be 2 "
+            "numbers from 1 to 16777216");
+  EXPECT_EQ(refusal("conv2d", {image, kernel, {DType::f32, {4}}}, {}),
+            "conv2d(f32[2, 5, 6, 4], f32[8, 3, 3, 4], f32[4]): the bias must "
+            "be [8]");
+  EXPECT_EQ(refusal("conv2d_data_grad", {{DType::f32, {2, 5, 6, 8}}, kernel},
+                    {{"input_shape", image.shape}}),
+            "conv2d_data_grad(f32[2, 5, 6, 8], f32[8, 3, 3, 4]): the gradient "
+            "must be [2, 3, 4, 8]: [2, 5, 6, 4] through [8, 3, 3, 4] is that");
+}
+
+}  // namespace
+}  // namespace plimsoll::ops::testing
