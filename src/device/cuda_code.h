@@ -76,6 +76,8 @@ struct OpCode {
   // Everything that decides rounding: one line of the numerics key.
   std::string name;
   std::int64_t scratch_bytes = 0;
+  // What its parts take that wait for each other, whatever the device's rates.
+  double least_seconds = 0;
   std::vector<std::variant<Function, Product>> stages;
 };
 

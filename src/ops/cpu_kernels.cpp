@@ -3,6 +3,7 @@
 #include <map>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/attention/attention_cpu.h"
 #include "ops/convolution/convolution_cpu.h"
 #include "ops/elementwise/elementwise_cpu.h"
 #include "ops/embedding/embedding_cpu.h"
@@ -12,12 +13,15 @@
 #include "ops/matmul/matmul_cpu.h"
 #include "ops/movement/movement_cpu.h"
 #include "ops/normalization/normalization_cpu.h"
+#include "ops/pooling/pooling_cpu.h"
 #include "ops/random/random_cpu.h"
+#include "ops/recurrent/recurrent_cpu.h"
 #include "ops/reduction/reduction_cpu.h"
 #include "ops/refusal.h"
 #include "ops/resize/resize_cpu.h"
 #include "ops/softmax/softmax_cpu.h"
 #include "ops/update/update_cpu.h"
+#include "ops/widened_cpu.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -43,7 +47,10 @@ const KernelTable& kernel_table() {
     append(resize_cpu_kernels());
     append(embedding_cpu_kernels());
     append(normalization_cpu_kernels());
+    append(pooling_cpu_kernels());
+    append(attention_cpu_kernels());
     append(convolution_cpu_kernels());
+    append(recurrent_cpu_kernels());
     return kernels;
   }();
   return table;
@@ -58,6 +65,9 @@ class CpuKernelFactory final : public KernelFactory {
     const CpuKernels* kernels = find(query);
     if (kernels == nullptr) return no_kernel(query, "cpu");
     auto found = kernels->candidates(query, threads_);
+    if (found.ok() && found->empty() && has_halves(query)) {
+      found = widened_candidates(query, *kernels, threads_);
+    }
     // A family may leave the wording to us by offering nothing.
     if (found.ok() && found->empty()) return no_kernel(query, "cpu");
     return found;
@@ -68,7 +78,9 @@ class CpuKernelFactory final : public KernelFactory {
       const graph::KernelCandidate& candidate) const override {
     const CpuKernels* kernels = find(query);
     if (kernels == nullptr) return no_kernel(query, "cpu");
-    return kernels->create(query, candidate, threads_);
+    return is_widened(candidate)
+               ? create_widened(query, candidate, *kernels, threads_)
+               : kernels->create(query, candidate, threads_);
   }
 
  private:

@@ -12,7 +12,9 @@
 #include "ops/matmul/matmul_cuda.h"
 #include "ops/movement/movement_cuda.h"
 #include "ops/normalization/normalization_cuda.h"
+#include "ops/pooling/pooling_cuda.h"
 #include "ops/random/random_cuda.h"
+#include "ops/recurrent/recurrent_cuda.h"
 #include "ops/reduction/reduction_cuda.h"
 #include "ops/refusal.h"
 #include "ops/resize/resize_cuda.h"
@@ -43,6 +45,8 @@ const KernelTable& kernel_table() {
     append(resize_cuda_kernels());
     append(embedding_cuda_kernels());
     append(normalization_cuda_kernels());
+    append(pooling_cuda_kernels());
+    append(recurrent_cuda_kernels());
     return kernels;
   }();
   return table;
@@ -91,9 +95,10 @@ Result<std::vector<graph::KernelCandidate>> CudaCatalog::candidates(
   candidate.seconds =
       profile_.launch_seconds * static_cast<double>(made.stages.size()) +
       std::max(
-          seconds_of(cost.flops,
-                     flops_per_second(made, query.outputs[0].dtype, profile_)),
-          seconds_of(cost.bytes, profile_.memory_bytes_per_second));
+          {made.least_seconds,
+           seconds_of(cost.flops,
+                      flops_per_second(made, query.outputs[0].dtype, profile_)),
+           seconds_of(cost.bytes, profile_.memory_bytes_per_second)});
   return std::vector{std::move(candidate)};
 }
 

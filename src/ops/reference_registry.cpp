@@ -1,6 +1,7 @@
 #include <map>
 #include <span>
 
+#include "ops/attention/attention_reference.h"
 #include "ops/convolution/convolution_reference.h"
 #include "ops/elementwise/elementwise_reference.h"
 #include "ops/embedding/embedding_reference.h"
@@ -9,7 +10,9 @@
 #include "ops/matmul/matmul_reference.h"
 #include "ops/movement/movement_reference.h"
 #include "ops/normalization/normalization_reference.h"
+#include "ops/pooling/pooling_reference.h"
 #include "ops/random/random_reference.h"
+#include "ops/recurrent/recurrent_reference.h"
 #include "ops/reduction/reduction_reference.h"
 #include "ops/reference.h"
 #include "ops/resize/resize_reference.h"
@@ -39,6 +42,9 @@ std::map<std::string_view, ReferenceFn> collect() {
   append(embedding_references());
   append(normalization_references());
   append(convolution_references());
+  append(pooling_references());
+  append(attention_references());
+  append(recurrent_references());
   return references;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "ops/attention/attention.h"
 #include "ops/convolution/convolution.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/embedding/embedding.h"
@@ -11,7 +12,9 @@
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
 #include "ops/normalization/normalization.h"
+#include "ops/pooling/pooling.h"
 #include "ops/random/random.h"
+#include "ops/recurrent/recurrent.h"
 #include "ops/reduction/reduction.h"
 #include "ops/resize/resize.h"
 #include "ops/softmax/softmax.h"
@@ -39,6 +42,9 @@ std::vector<const graph::OpDef*> collect() {
   append(embedding_ops());
   append(normalization_ops());
   append(convolution_ops());
+  append(pooling_ops());
+  append(attention_ops());
+  append(recurrent_ops());
   return ops;
 }
 

@@ -14,6 +14,7 @@ struct LayerOutput::Node {
   Layer layer;              // of no type: the model's input
   std::vector<std::int64_t> shape;
   std::vector<LayerOutput> inputs;
+  std::vector<LayerOutput> mask;  // one or none
 };
 
 namespace {
@@ -34,8 +35,8 @@ std::vector<const Node*> layers_of(const Node* output) {
     const Node* node = open.back();
     open.pop_back();
     if (!seen.emplace(node->number, node).second) continue;
-    for (const LayerOutput& input : node->inputs) {
-      open.push_back(input.node().get());
+    for (const auto* read : {&node->inputs, &node->mask}) {
+      for (const LayerOutput& input : *read) open.push_back(input.node().get());
     }
   }
   std::vector<const Node*> layers;
@@ -70,6 +71,9 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
       const Node* from = read.node().get();
       return from == input ? train::kModelInput : names[positions.at(from)];
     };
+    if (!node->mask.empty()) {
+      model.layers[position].mask = name_of(node->mask[0]);
+    }
     auto& inputs = model.layers[position].inputs;
     inputs.clear();
     for (const LayerOutput& read : node->inputs) {
@@ -100,6 +104,21 @@ LayerOutput Layer::operator()(const std::vector<LayerOutput>& read) const {
   node.layer = *this;
   node.inputs = read;
   return make_node(std::move(node));
+}
+
+LayerOutput Layer::operator()(const std::vector<LayerOutput>& read,
+                              const LayerOutput& masked_by) const {
+  Node node;
+  node.layer = *this;
+  node.inputs = read;
+  node.mask = {masked_by};
+  return make_node(std::move(node));
+}
+
+Layer Layer::named(std::string called) const {
+  Layer layer = *this;
+  layer.name = std::move(called);
+  return layer;
 }
 
 Model::Model(const LayerOutput& input, const LayerOutput& output)

@@ -22,6 +22,14 @@ Error wrong(const LayerSpec& layer, const std::string& name,
   return {ErrorCode::bad_input, where + ": " + what};
 }
 
+Error unknown(const LayerSpec& layer, const std::string& name, const char* key,
+              const std::string& other) {
+  return wrong(layer, name,
+               fmt::format("{}: there is no layer `{}` above it (`input` is "
+                           "the model's input)",
+                           key, other));
+}
+
 // Which values layers read, by position in the model; -1 is its input.
 class Wiring {
  public:
@@ -36,17 +44,16 @@ class Wiring {
       std::vector<int> reads;
       for (const std::string& input : layer.inputs) {
         const auto at = known.find(input);
-        if (at == known.end()) {
-          std::vector<std::string_view> above;
-          for (const auto& [one, position] : known) above.push_back(one);
-          return wrong(layer, name,
-                       fmt::format("inputs: there is no layer `{}` above it; "
-                                   "there are {}",
-                                   input, fmt::join(above, ", ")));
-        }
+        if (at == known.end()) return unknown(layer, name, "inputs", input);
         reads.push_back(at->second);
       }
       if (reads.empty()) reads = {before};
+      wiring.masks_.emplace_back();
+      if (!layer.mask.empty()) {
+        const auto at = known.find(layer.mask);
+        if (at == known.end()) return unknown(layer, name, "mask", layer.mask);
+        wiring.masks_.back() = at->second;
+      }
       wiring.reads_.push_back(std::move(reads));
       if (!known.emplace(name, static_cast<int>(i)).second) {
         return wrong(layer, name,
@@ -63,16 +70,23 @@ class Wiring {
   const std::vector<int>& reads(std::size_t layer) const {
     return reads_[layer];
   }
+  const std::optional<int>& mask(std::size_t layer) const {
+    return masks_[layer];
+  }
   const std::string& name(std::size_t layer) const { return names_[layer]; }
 
  private:
   // What nobody reads would be left out in silence.
   Status check_all_read(const ModelSpec& model) const {
     std::vector<bool> read(model.layers.size(), false);
+    const auto mark = [&](int position) {
+      if (position >= 0) read[static_cast<std::size_t>(position)] = true;
+    };
     for (const auto& layer : reads_) {
-      for (const int position : layer) {
-        if (position >= 0) read[static_cast<std::size_t>(position)] = true;
-      }
+      std::for_each(layer.begin(), layer.end(), mark);
+    }
+    for (const auto& mask : masks_) {
+      if (mask) mark(*mask);
     }
     for (std::size_t i = 0; i + 1 < read.size(); ++i) {
       if (read[i]) continue;
@@ -84,6 +98,7 @@ class Wiring {
   }
 
   std::vector<std::vector<int>> reads_;
+  std::vector<std::optional<int>> masks_;
   std::vector<std::string> names_;
 };
 
@@ -237,11 +252,12 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
                    fmt::format("unknown layer type `{}`: known are {}",
                                layer.type, fmt::join(layer_types(), ", ")));
     }
+    const auto value_at = [&](int position) {
+      return position < 0 ? input
+                          : made[static_cast<std::size_t>(position)].value;
+    };
     std::vector<ValueId> values;
-    for (const int read : wiring.reads(i)) {
-      values.push_back(read < 0 ? input
-                                : made[static_cast<std::size_t>(read)].value);
-    }
+    for (const int read : wiring.reads(i)) values.push_back(value_at(read));
     PLIMSOLL_RETURN_IF_ERROR(check_inputs(*def, layer, name, values.size()));
     PLIMSOLL_ASSIGN(const graph::Place place,
                     place_of(layer, name, options.home));
@@ -254,6 +270,7 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
     LayerContext context(builder, options, layer, name, static_cast<int>(i),
                          std::move(values), network.parameters,
                          network.statistics);
+    if (wiring.mask(i)) context.mask = value_at(*wiring.mask(i));
     PLIMSOLL_ASSIGN(LayerResult result, def->build(context));
     if (!builder.ok()) {
       Error error = builder.status().error();

@@ -27,7 +27,10 @@ inline std::vector<Family> all_families() {
           {"resize", resize_records},
           {"embedding", embedding_records},
           {"normalization", normalization_records},
-          {"convolution", convolution_records}};
+          {"convolution", convolution_records},
+          {"pooling", pooling_records},
+          {"attention", attention_records},
+          {"recurrent", recurrent_records}};
 }
 
 inline std::vector<OpRecord> all_records() {

@@ -48,5 +48,8 @@ std::vector<OpRecord> resize_records();
 std::vector<OpRecord> embedding_records();
 std::vector<OpRecord> normalization_records();
 std::vector<OpRecord> convolution_records();
+std::vector<OpRecord> pooling_records();
+std::vector<OpRecord> attention_records();
+std::vector<OpRecord> recurrent_records();
 
 }  // namespace plimsoll::ops::testing

@@ -113,7 +113,8 @@ TEST(Registry, AnUnsupportedDtypeIsRefusedByName) {
       "argmax_equals",
       "divide_by_count",
       "layer_norm",
-      "batch_norm"};
+      "batch_norm",
+      "attention"};
   ComputeThreads threads(1);
   const auto factory = make_cpu_kernels(threads);
   std::set<std::string_view> refused;

@@ -1,27 +1,16 @@
 // Group and batch normalization: sums down the rows, a vector of channels at a
 // time.
+#include "ops/normalization/channel_norm_cpu.h"
+
 #include <fmt/core.h>
 
 #include <cmath>
-
-#include "ops/normalization/channel_norm_loops.h"
-#include "ops/normalization/channel_split.h"
-#include "ops/normalization/norm_kernel.h"
 
 namespace plimsoll::ops {
 namespace {
 
 using graph::KernelCandidate;
 using graph::KernelQuery;
-
-const ChannelNormTables& tables() {
-  static const ChannelNormTables best = pick_channel_norm_tables();
-  return best;
-}
-
-ChannelSplit split_of(const NormPlan& plan) {
-  return split_channels(plan.shape, kMostNormParts, kNormPartElements);
-}
 
 template <class C>
 struct ForwardRoom {
@@ -45,7 +34,7 @@ class ChannelNormKernel final : public Kernel {
 
  public:
   ChannelNormKernel(const NormPlan& plan, ComputeThreads& threads)
-      : plan_(plan), split_(split_of(plan)), threads_(threads) {}
+      : plan_(plan), split_(channel_split(plan)), threads_(threads) {}
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
     const std::int64_t channels = split_.shape.channels;
@@ -96,18 +85,19 @@ class ChannelNormKernel final : public Kernel {
 
   void measure(const Launch& run, std::int64_t segment, std::int64_t part,
                std::int64_t slot) const {
-    loops_of<T>(tables()).moments(
-        norm_input<T>(run.args, 0) + split_.offset(segment, part),
-        split_.part_rows(part), split_.shape.channels, moments_at(run, slot));
+    loops_of<T>(channel_norm_loops())
+        .moments(norm_input<T>(run.args, 0) + split_.offset(segment, part),
+                 split_.part_rows(part), split_.shape.channels,
+                 moments_at(run, slot));
   }
 
   void normalize(const Launch& run, std::int64_t segment, std::int64_t part,
                  std::int64_t owner) const {
     const std::int64_t offset = split_.offset(segment, part);
-    loops_of<T>(tables()).normalize(
-        norm_input<T>(run.args, 0) + offset, split_.part_rows(part),
-        split_.shape.channels, factors_at(run, owner),
-        norm_output<T>(run.args, 0) + offset);
+    loops_of<T>(channel_norm_loops())
+        .normalize(norm_input<T>(run.args, 0) + offset, split_.part_rows(part),
+                   split_.shape.channels, factors_at(run, owner),
+                   norm_output<T>(run.args, 0) + offset);
   }
 
   void launch_parts(const Launch& run) noexcept {
@@ -123,7 +113,7 @@ class ChannelNormKernel final : public Kernel {
       const std::int64_t slot = task / chunks * parts;
       const std::int64_t channel = task % chunks * kChunk;
       for (std::int64_t part = 1; part < parts; ++part) {
-        tables().join_moments(
+        channel_norm_loops().join_moments(
             moments_at(run, slot, channel), split_.first_row(part),
             moments_at(run, slot + part, channel), split_.part_rows(part),
             std::min(kChunk, channels - channel));
@@ -207,7 +197,7 @@ class ChannelNormKernel final : public Kernel {
 Result<std::vector<KernelCandidate>> channel_norm_candidates(
     const KernelQuery& query, ComputeThreads& threads) {
   const NormPlan plan = norm_plan(query);
-  const ChannelSplit split = split_of(plan);
+  const ChannelSplit split = channel_split(plan);
   Room room(nullptr);
   plan.dtype == DType::f64 ? void(room_of<double>(room, split))
                            : void(room_of<float>(room, split));

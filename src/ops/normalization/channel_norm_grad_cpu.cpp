@@ -3,24 +3,13 @@
 
 #include <cmath>
 
-#include "ops/normalization/channel_norm_loops.h"
-#include "ops/normalization/channel_split.h"
-#include "ops/normalization/norm_kernel.h"
+#include "ops/normalization/channel_norm_cpu.h"
 
 namespace plimsoll::ops {
 namespace {
 
 using graph::KernelCandidate;
 using graph::KernelQuery;
-
-const ChannelNormTables& tables() {
-  static const ChannelNormTables best = pick_channel_norm_tables();
-  return best;
-}
-
-ChannelSplit split_of(const NormPlan& plan) {
-  return split_channels(plan.shape, kMostNormParts, kNormPartElements);
-}
 
 template <class C>
 struct BackwardRoom {
@@ -44,7 +33,7 @@ class ChannelNormGradKernel final : public Kernel {
 
  public:
   ChannelNormGradKernel(const NormPlan& plan, ComputeThreads& threads)
-      : plan_(plan), split_(split_of(plan)), threads_(threads) {}
+      : plan_(plan), split_(channel_split(plan)), threads_(threads) {}
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
     const NormForm& form = plan_.form;
@@ -115,11 +104,12 @@ class ChannelNormGradKernel final : public Kernel {
                std::int64_t slot, std::int64_t owner) const {
     const std::int64_t offset = split_.offset(segment, part);
     double* sums = sums_at(run, slot);
-    loops_of<T>(tables()).gradient_sums(
-        norm_input<T>(run.args, plan_.form.dy) + offset,
-        norm_input<T>(run.args, plan_.form.x) + offset, split_.part_rows(part),
-        split_.shape.channels, factors_at(run, owner).shift, sums,
-        sums + split_.shape.channels);
+    loops_of<T>(channel_norm_loops())
+        .gradient_sums(norm_input<T>(run.args, plan_.form.dy) + offset,
+                       norm_input<T>(run.args, plan_.form.x) + offset,
+                       split_.part_rows(part), split_.shape.channels,
+                       factors_at(run, owner).shift, sums,
+                       sums + split_.shape.channels);
   }
 
   double deviation_of(const Launch& run, std::int64_t at) const {
@@ -177,7 +167,7 @@ class ChannelNormGradKernel final : public Kernel {
     const T* dy = norm_input<T>(run.args, plan_.form.dy) + offset;
     T* dx = norm_output<T>(run.args, 0) + offset;
     const ChannelFactors<C> factors = factors_at(run, owner);
-    const auto& loops = loops_of<T>(tables());
+    const auto& loops = loops_of<T>(channel_norm_loops());
     if (plan_.form.kind == NormKind::inference) {
       return loops.normalize(dy, rows, split_.shape.channels, factors, dx);
     }
@@ -214,7 +204,7 @@ class ChannelNormGradKernel final : public Kernel {
 Result<std::vector<KernelCandidate>> channel_norm_grad_candidates(
     const KernelQuery& query, ComputeThreads& threads) {
   const NormPlan plan = norm_plan(query);
-  const ChannelSplit split = split_of(plan);
+  const ChannelSplit split = channel_split(plan);
   Room room(nullptr);
   plan.dtype == DType::f64 ? void(room_of<double>(room, split))
                            : void(room_of<float>(room, split));

@@ -153,35 +153,6 @@ inline graph::KernelCandidate norm_candidate(const graph::KernelQuery& query,
   return candidate;
 }
 
-// Calls make(Stored()) with the type that stores `dtype`.
-template <class Make>
-auto with_stored(DType dtype, const Make& make) {
-  switch (dtype) {
-    case DType::f64:
-      return make(double());
-    case DType::bf16:
-      return make(Bf16());
-    case DType::f16:
-      return make(F16());
-    default:
-      return make(float());
-  }
-}
-
-// A table's loops for what is stored as T.
-template <class T, class Tables>
-const auto& loops_of(const Tables& tables) {
-  if constexpr (std::is_same_v<T, double>) {
-    return tables.f64;
-  } else if constexpr (std::is_same_v<T, Bf16>) {
-    return tables.bf16;
-  } else if constexpr (std::is_same_v<T, F16>) {
-    return tables.f16;
-  } else {
-    return tables.f32;
-  }
-}
-
 using NormCandidates = Result<std::vector<graph::KernelCandidate>>(
     const graph::KernelQuery&, ComputeThreads&);
 using NormCreator = Result<std::unique_ptr<Kernel>>(

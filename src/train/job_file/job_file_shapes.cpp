@@ -76,7 +76,7 @@ void check_source(const JobValue& root, const JobSpec& job,
 
 }  // namespace
 
-Result<Extents> output_shape(const ModelSpec& model) {
+Result<Extents> output_shape(const ModelSpec& model, DType precision) {
   graph::Builder builder;
   std::vector<Dim> dims = {Dim::batch()};
   dims.insert(dims.end(), model.input.begin(), model.input.end());
@@ -84,6 +84,7 @@ Result<Extents> output_shape(const ModelSpec& model) {
       "features",
       {takes_indices(model) ? DType::i32 : DType::f32, Shape(std::move(dims))});
   NetworkOptions options;
+  options.precision = precision;
   options.home.clear();  // where layers run makes no difference here
   PLIMSOLL_ASSIGN(const Network network,
                   build_network(builder, model, input, options));
@@ -100,7 +101,7 @@ void check_shapes(const JobValue& root, const JobSpec& job, JobErrors& errors) {
     // Shapes change on the way: they are checked where the data is opened.
     if (data::is_map(stage) || stage.name == "unbatch") return;
   }
-  const auto output = output_shape(job.model);
+  const auto output = output_shape(job.model, job.train.precision);
   if (!output) {
     errors.add(output.error());
     return;

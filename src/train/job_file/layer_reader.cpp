@@ -31,8 +31,70 @@ class FieldReader {
       table_.read(key_.key, layer_.*field);
     }
   }
+  void operator()(Size2 Layer::*field) const {
+    const auto values = integers("an integer or a pair of them, as in [3, 5]");
+    if (values.size() == 1) layer_.*field = {values[0], values[0]};
+    if (values.size() == 2) layer_.*field = {values[0], values[1]};
+    if (values.size() > 2) table_.complain(key_.key, "must be at most a pair");
+  }
+  void operator()(std::vector<std::int64_t> Layer::*field) const {
+    if (const auto values = integers("an array of integers"); !values.empty()) {
+      layer_.*field = values;
+    }
+  }
+  void operator()(Padding Layer::*field) const {
+    const JobValue* stated = table_.find(key_.key);
+    if (!stated) return;
+    if (stated->kind == JobValue::Kind::string) {
+      static constexpr std::string_view kRules[] = {"valid", "same"};
+      table_.read_name(key_.key, kRules, "padding", (layer_.*field).rule);
+      return;
+    }
+    const auto values = integers(
+        "\"valid\", \"same\", an integer, [height, width] or [top, bottom, "
+        "left, right]",
+        0);
+    if (values.size() == 1) layer_.*field = values[0];
+    if (values.size() == 2) layer_.*field = {values[0], values[1]};
+    if (values.size() == 4) {
+      layer_.*field = {values[0], values[1], values[2], values[3]};
+    }
+    if (values.size() == 3 || values.size() > 4) {
+      table_.complain(key_.key, "must be of 1, 2 or 4 integers");
+    }
+  }
 
  private:
+  std::vector<std::int64_t> integers(std::string_view right) const {
+    return integers(right, key_.integers.least);
+  }
+  // One or several, each in the range; none at all after a complaint.
+  std::vector<std::int64_t> integers(std::string_view right,
+                                     std::int64_t least) const {
+    const JobValue* stated = table_.find(key_.key);
+    if (!stated) return {};
+    std::vector<std::int64_t> values;
+    const auto add = [&](const JobValue& item) {
+      if (item.kind != JobValue::Kind::integer) {
+        table_.complain(key_.key, fmt::format("must be {}, not {}", right,
+                                              describe(item.kind)));
+      } else if (item.integer < least || item.integer > key_.integers.most) {
+        table_.complain(key_.key,
+                        fmt::format("must be of integers from {} to {}, not {}",
+                                    least, key_.integers.most, item.integer));
+      } else {
+        values.push_back(item.integer);
+      }
+    };
+    if (stated->kind != JobValue::Kind::array) {
+      add(*stated);
+    } else if (stated->items.empty()) {
+      table_.complain(key_.key, "must not be empty");
+    }
+    for (const JobValue& item : stated->items) add(item);
+    return table_.errors().any() ? std::vector<std::int64_t>() : values;
+  }
+
   TableReader& table_;
   const LayerKey& key_;
   Layer& layer_;

@@ -36,6 +36,8 @@ ValueId wide_softmax(Builder& builder, const Layer&, ValueId value) {
 constexpr NamedFunction kFunctions[] = {
     {"linear", [](Builder&, const Layer&, ValueId value) { return value; }},
     {"relu", plain<ops::relu>},
+    {"relu6", [](Builder& b, const Layer&,
+                 ValueId value) { return ops::clip(b, value, 0, 6); }},
     {"leaky_relu",
      [](Builder& b, const Layer& layer, ValueId value) {
        return ops::leaky_relu(b, value, layer.negative_slope);

@@ -91,4 +91,11 @@ Layer Dense(std::int64_t units, ActivationFunction activation) {
   return layer;
 }
 
+Layer TiedDense(std::int64_t units, std::string embedding) {
+  Layer layer = Dense(units);
+  layer.use_bias = false;
+  layer.shared_with = std::move(embedding);
+  return layer;
+}
+
 }  // namespace plimsoll

@@ -70,6 +70,7 @@ class LayerContext {
   const std::string name;
   const int position;  // in the model
   std::vector<graph::ValueId> inputs;
+  std::optional<graph::ValueId> mask;  // what the layer's `mask` names
 
   graph::ValueId x() const { return inputs.front(); }
   // Good until the next node is emitted.

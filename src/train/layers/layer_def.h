@@ -37,14 +37,12 @@ Layer make_layer(std::string_view type);
 std::string& scope_device();
 
 // The registry's lines.
-extern const LayerDef kDense;
-extern const LayerDef kActivationLayer;
-extern const LayerDef kDropout;
-extern const LayerDef kFlatten;
-extern const LayerDef kEmbedding;
-extern const LayerDef kLayerNormalization;
-extern const LayerDef kRmsNormalization;
-extern const LayerDef kGroupNormalization;
-extern const LayerDef kBatchNormalization;
+extern const LayerDef kDense, kActivationLayer, kDropout, kFlatten, kEmbedding,
+    kLayerNormalization, kRmsNormalization, kGroupNormalization,
+    kBatchNormalization, kConv2d, kDepthwiseConv2d, kConv2dTranspose,
+    kMaxPooling2d, kAveragePooling2d, kGlobalMaxPooling2d,
+    kGlobalAveragePooling2d, kZeroPadding2d, kUpSampling2d, kReshape, kPermute,
+    kSlice, kAdd, kSubtract, kMultiply, kAverage, kMaximum, kMinimum,
+    kConcatenate, kDot, kPositionEmbedding, kMultiHeadAttention;
 
 }  // namespace plimsoll::train

@@ -28,8 +28,10 @@ inline constexpr RealRange kAboveZero = {.least = 0, .least_is_outside = true};
 inline constexpr RealRange kFraction = {.least = 0, .below = 1};
 
 struct LayerKey {
-  using Field = std::variant<bool Layer::*, std::int64_t Layer::*,
-                             double Layer::*, std::string Layer::*>;
+  using Field =
+      std::variant<bool Layer::*, std::int64_t Layer::*, double Layer::*,
+                   std::string Layer::*, Size2 Layer::*,
+                   std::vector<std::int64_t> Layer::*, Padding Layer::*>;
 
   std::string_view key;
   Field field;

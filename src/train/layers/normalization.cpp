@@ -20,7 +20,9 @@ constexpr LayerKey kMomentum = {
 constexpr LayerKey kLayerKeys[] = {kEpsilon, kScale, kCenter};
 constexpr LayerKey kRmsKeys[] = {kEpsilon};
 constexpr LayerKey kGroupKeys[] = {kGroups, kEpsilon, kScale, kCenter};
-constexpr LayerKey kBatchKeys[] = {kMomentum, kEpsilon, kScale, kCenter};
+constexpr LayerKey kUnbiased = {.key = "unbiased", .field = &Layer::unbiased};
+constexpr LayerKey kBatchKeys[] = {kMomentum, kEpsilon, kScale, kCenter,
+                                   kUnbiased};
 
 ValueId one_a_channel(LayerContext& context, bool wanted, const char* suffix,
                       const char* initializer) {
@@ -76,8 +78,8 @@ Result<LayerResult> build_batch(LayerContext& context) {
                                                  by.beta, mean, variance,
                                                  layer.epsilon));
   }
-  const ops::BatchNorm made =
-      ops::batch_norm(builder, context.x(), by.gamma, by.beta, layer.epsilon);
+  const ops::BatchNorm made = ops::batch_norm(
+      builder, context.x(), by.gamma, by.beta, layer.epsilon, layer.unbiased);
   builder.assign(mean,
                  ops::moving_average(builder, mean, made.mean, layer.momentum));
   builder.assign(variance, ops::moving_average(builder, variance, made.variance,

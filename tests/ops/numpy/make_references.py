@@ -9,11 +9,12 @@ import pathlib
 import sys
 
 from case import CASES
-from dense_cases import (dropout, loss, matmul, movement, reduction, softmax,
-                         update)
+from dense_cases import (dropout, loss, matmul, movement, random_fills,
+                         reduction, softmax, update)
 from elementwise_cases import elementwise, more_elementwise
 from move_cases import indexing, moves, resize
-from network_cases import embedding, linear_loss, normalization
+from network_cases import embedding, linear_loss, normalization, pooling
+from recurrent_cases import recurrent
 
 
 def main():
@@ -23,7 +24,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
-                   resize, embedding, linear_loss, normalization):
+                   resize, embedding, linear_loss, normalization, pooling,
+                   random_fills, recurrent):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),

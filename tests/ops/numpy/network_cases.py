@@ -1,4 +1,4 @@
-"""Embedding, normalization, and a loss with its product."""
+"""Embedding, normalization, pooling, and a loss with its product."""
 import math
 
 import numpy as np
@@ -16,12 +16,14 @@ def embedding():
                        dtype=np.int32)
     inside = (indices >= 0) & (indices < 6)
     T, M, V, D = wide(table, m, v, dy)
-    case("embedding", "embedding", [table, indices],
-         np.where(inside[..., None], T[np.where(inside, indices, 0)], np.nan))
+    case("embedding", "gather", [table, indices],
+         np.where(inside[..., None], T[np.where(inside, indices, 0)], np.nan),
+         {"axis": {"int": 0}, "from_end": {"bool": False}}, name="embedding")
     G = np.zeros_like(T)
     np.add.at(G, indices[inside], D[inside])
-    case("embedding", "embedding_grad", [dy, indices.astype(np.int64)], G,
-         {"rows": {"int": 6}})
+    case("embedding", "scatter_add", [dy, indices.astype(np.int64)], G,
+         {"axis": {"int": 0}, "extent": {"int": 6},
+          "from_end": {"bool": False}}, name="embedding_grad")
     named = np.isin(np.arange(6), indices)[:, None]
     rate = np.float32(0.01)
     R = np.float64(rate)
@@ -156,3 +158,56 @@ def normalization():
          [x, gamma, beta, mean, variance], xhat * G + B, attrs)
     case("normalization", "batch_norm_inference_grad",
          [dy, x, gamma, mean, variance], (D * G * dev, *sums(xhat)), attrs)
+
+
+def pooled(shape, window, strides, padding):
+    """Which pixels each window of one image has, row by row."""
+    top, bottom, left, right = padding
+    rows = (shape[1] + top + bottom - window[0]) // strides[0] + 1
+    columns = (shape[2] + left + right - window[1]) // strides[1] + 1
+    for i in range(rows):
+        for j in range(columns):
+            place = [(k, i * strides[0] - top + k // window[1],
+                      j * strides[1] - left + k % window[1])
+                     for k in range(window[0] * window[1])]
+            yield (i, j), [(k, y, x) for k, y, x in place
+                           if 0 <= y < shape[1] and 0 <= x < shape[2]]
+
+
+def pooling():
+    random = np.random.default_rng(11)
+    for name, shape, window, strides, padding in (
+            ("halved", (2, 4, 6, 3), (2, 2), (2, 2), (0, 0, 0, 0)),
+            ("padded", (2, 7, 6, 2), (3, 3), (2, 2), (1, 1, 1, 1)),
+            ("uneven", (1, 5, 8, 4), (2, 3), (1, 2), (1, 0, 0, 2))):
+        attrs = {"window": {"ints": window}, "strides": {"ints": strides},
+                 "padding": {"ints": padding}}
+        back = dict(attrs, height={"int": shape[1]}, width={"int": shape[2]})
+        # Few different values: ties are common.
+        x = random.integers(-3, 4, shape).astype(np.float32)
+        windows = list(pooled(shape, window, strides, padding))
+        size = (shape[0], *np.array(windows[-1][0]) + 1, shape[3])
+        dy = random.uniform(-1, 1, size).astype(np.float32)
+        X, DY = wide(x, dy)
+        largest, mean = np.zeros(size), np.zeros(size)
+        places = np.zeros(size, dtype=np.uint8)
+        to_largest, to_mean = np.zeros(shape), np.zeros(shape)
+        images, channels = np.ogrid[:shape[0], :shape[3]]
+        for (i, j), pixels in windows:
+            number, y, w = np.array(pixels).T
+            values = X[:, y, w, :]
+            first = values.argmax(axis=1)
+            largest[:, i, j] = values.max(axis=1)
+            places[:, i, j] = number[first]
+            mean[:, i, j] = values.mean(axis=1)
+            np.add.at(to_largest, (images, y[first], w[first], channels),
+                      DY[:, i, j])
+            to_mean[:, y, w, :] += DY[:, None, i, j] / len(pixels)
+        case("pooling", "max_pool2d", [x], (largest, places), attrs,
+             name=f"max_pool2d_{name}", dtypes=["float", "u8"])
+        case("pooling", "max_pool2d_grad", [dy, places], to_largest, back,
+             name=f"max_pool2d_grad_{name}")
+        case("pooling", "avg_pool2d", [x], mean, attrs,
+             name=f"avg_pool2d_{name}")
+        case("pooling", "avg_pool2d_grad", [dy], to_mean, back,
+             name=f"avg_pool2d_grad_{name}")
