@@ -1,6 +1,6 @@
-// Bare products, updates and element-wise ops: the floor under a training
-// step. Each kernel the catalogue offers for a shape is measured, the chosen
-// one first.
+// Bare products, convolutions, updates and element-wise ops: the floor under a
+// training step. Each kernel the catalogue offers for a shape is measured, the
+// chosen one first.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "kernels/bare_kernel.h"
+#include "kernels/kernel_case.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/matmul/matmul.h"
 #include "ops/registry.h"
@@ -15,12 +16,7 @@
 namespace plimsoll::bench {
 namespace {
 
-struct Case {
-  std::string name;
-  const graph::OpDef* op = nullptr;
-  graph::TypeList inputs;
-  graph::Attrs attrs;
-};
+using Case = KernelCase;
 
 Case product(std::string_view job, std::int64_t m, std::int64_t k,
              std::int64_t n, bool ta, bool tb, DType dtype = DType::f32) {
@@ -109,6 +105,7 @@ std::vector<Case> cases() {
       fused(32, 128),
       fused(1000, 1000),
   };
+  for (Case& layer : convolution_cases()) all.push_back(std::move(layer));
   for (int code = 0; code < graph::kElementwiseCodes; ++code) {
     const auto one = static_cast<graph::ElementwiseCode>(code);
     if (graph::arity_of(one) == 0) continue;
