@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 
+#include "ops/attention/attention_cuda.h"
 #include "ops/elementwise/elementwise_cuda.h"
 #include "ops/embedding/embedding_cuda.h"
 #include "ops/indexing/indexing_cuda.h"
@@ -43,6 +44,7 @@ const KernelTable& kernel_table() {
     append(resize_cuda_kernels());
     append(embedding_cuda_kernels());
     append(normalization_cuda_kernels());
+    append(attention_cuda_kernels());
     return kernels;
   }();
   return table;

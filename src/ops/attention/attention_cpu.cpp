@@ -100,10 +100,10 @@ class AttentionKernel final : public Kernel {
     const std::int64_t width = shape_.width;
     const std::int64_t lanes = queries.lanes;
     const std::int64_t at = at_keys(shape_, keys);
-    loops_.load_rows(norm_input<T>(args, 1) + at, shape_.key_stride(),
-                     keys.count, width, C(1), rooms.k);
-    multiply<C>(keys.count, lanes, width, {rooms.k, width}, {rooms.q, lanes},
-                {rooms.scores, lanes}, false);
+    multiply<C>(keys.count, lanes, width,
+                first_factor(shape_, loops_, norm_input<T>(args, 1) + at,
+                             keys.count, rooms.k),
+                {rooms.q, lanes}, {rooms.scores, lanes}, false);
     hide_unseen(shape_, loops_, shape_.mask ? norm_input<T>(args, 3) : nullptr,
                 queries, keys, rooms.scores, rooms.mask);
     loops_.soften(rooms.scores, keys.count, lanes, rooms.top, rooms.sum,
