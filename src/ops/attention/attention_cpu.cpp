@@ -70,13 +70,14 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
-  // The last queries first: where the mask is causal they see most.
+  // Head by head, whose keys then stay in the cache; the last queries first:
+  // where the mask is causal they see most.
   void run(const LaunchArgs& args, std::int64_t task, void* scratch) const {
-    const std::int64_t heads = shape_.batch * shape_.heads;
     const std::int64_t blocks = blocks_of(shape_.queries, query_block(shape_));
+    const std::int64_t head = task / blocks;
     const HeadRows queries =
-        query_rows(shape_, task % heads / shape_.heads,
-                   task % heads % shape_.heads, blocks - 1 - task / heads);
+        query_rows(shape_, head / shape_.heads, head % shape_.heads,
+                   blocks - 1 - task % blocks);
     Room room(scratch);
     const Rooms<C> rooms(room, shape_);
     loops_.load_turned(norm_input<T>(args, 0) + at_queries(shape_, queries),
