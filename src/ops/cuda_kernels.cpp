@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 
+#include "ops/attention/attention_cuda.h"
 #include "ops/convolution/convolution_cuda.h"
 #include "ops/elementwise/elementwise_cuda.h"
 #include "ops/embedding/embedding_cuda.h"
@@ -49,6 +50,7 @@ const KernelTable& kernel_table() {
     append(convolution_cuda_kernels());
     append(pooling_cuda_kernels());
     append(recurrent_cuda_kernels());
+    append(attention_cuda_kernels());
     return kernels;
   }();
   return table;
