@@ -113,11 +113,12 @@ Dataset from_npy(std::string features, std::string labels);
 Dataset from_arrays(const float* features, std::vector<std::int64_t> shape,
                     const float* labels, std::vector<std::int64_t> label_shape,
                     std::int64_t examples);
-// Example i is made from a counter; nothing is stored.
+// Example i is made from a counter; nothing is stored. Features are in [0, 1),
+// or whole numbers below feature_classes where that is given.
 Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
                Dataset::Labels labels = Dataset::Labels::binary,
                std::vector<std::int64_t> label_shape = {},
-               std::int64_t classes = 0);
+               std::int64_t classes = 0, std::int64_t feature_classes = 0);
 // Any source of the job file's: "csv", "tfrecord", "images", "webdataset",
 // "npz", "lines".
 Dataset from(std::string type, Options options);

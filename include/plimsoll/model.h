@@ -93,6 +93,13 @@ class Model {
   // A parameter's values by name ("dense_1/kernel"), after fit().
   std::vector<double> weights(const std::string& name) const;
 
+  // The section [model] of a job file. A Sequential's has no input until the
+  // file's own data gives it one.
+  std::string to_toml() const;
+  // How many trainable numbers it has, for an input of this shape (or the
+  // model's own).
+  std::int64_t parameters(std::vector<std::int64_t> input = {}) const;
+
  protected:
   struct Impl;
   explicit Model(std::unique_ptr<Impl> impl);

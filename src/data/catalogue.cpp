@@ -39,7 +39,9 @@ constexpr OptionDef kRandom[] = {
            "`features`, the shape of one, as in [1000]"),
     choice("labels", "binary uniform classes"),
     option("label_shape", Kind::integers, false, "`label_shape`, if uniform"),
-    whole("label_count", false, 2, 2147483647, "`label_count`, of classes")};
+    whole("label_count", false, 2, 2147483647, "`label_count`, of classes"),
+    whole("classes", false, 1, 2147483647,
+          "`classes`, below which the features are whole numbers")};
 constexpr OptionDef kNpy[] = {
     option("features", Kind::path, true, "`features`, the name of an npy file"),
     option("labels", Kind::path, true, "`labels`, the name of an npy file"),

@@ -119,6 +119,7 @@ Result<std::unique_ptr<RandomSet>> open_random(const Recipe& recipe,
   PLIMSOLL_ASSIGN(spec.label_shape,
                   extents_of("labels", recipe.integers("label_shape")));
   spec.classes = recipe.integer("label_count", 0);
+  spec.feature_classes = recipe.integer("classes", 0);
   const std::string labels = recipe.text("labels", "binary");
   if (labels == "uniform") spec.labels = RandomLabels::uniform;
   if (labels == "classes") spec.labels = RandomLabels::classes;

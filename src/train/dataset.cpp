@@ -149,7 +149,7 @@ Dataset from_generator(std::vector<std::int64_t> shape,
 
 Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
                Dataset::Labels labels, std::vector<std::int64_t> label_shape,
-               std::int64_t classes) {
+               std::int64_t classes, std::int64_t feature_classes) {
   using Labels = Dataset::Labels;
   Options options = {
       {"examples", examples},
@@ -158,10 +158,11 @@ Dataset random(std::int64_t examples, std::vector<std::int64_t> shape,
                              : labels == Labels::uniform ? "uniform"
                                                          : "classes")}};
   // Without one they are single numbers.
-  if (labels == Labels::uniform && !label_shape.empty()) {
+  if (labels != Labels::binary && !label_shape.empty()) {
     options["label_shape"] = std::move(label_shape);
   }
   if (labels == Labels::classes) options["label_count"] = classes;
+  if (feature_classes > 0) options["classes"] = feature_classes;
   return from("random", std::move(options));
 }
 

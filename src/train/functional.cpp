@@ -1,31 +1,16 @@
 // Models put together from layers: in a row, or as a graph of calls.
-#include <algorithm>
-#include <atomic>
 #include <map>
 
-#include "train/layers/layer_def.h"
+#include "train/layers/layer_node.h"
+#include "train/layers/layer_text.h"
 #include "train/model_impl.h"
 #include "train/network.h"
 
 namespace plimsoll {
 
-struct LayerOutput::Node {
-  std::int64_t number = 0;  // in the order of calls, for a stable order
-  Layer layer;              // of no type: the model's input
-  std::vector<std::int64_t> shape;
-  std::vector<LayerOutput> inputs;
-  std::vector<LayerOutput> mask;  // one or none
-};
-
 namespace {
 
 using Node = LayerOutput::Node;
-
-LayerOutput make_node(Node node) {
-  static std::atomic<std::int64_t> count = 0;
-  node.number = count++;
-  return LayerOutput(std::make_shared<const Node>(std::move(node)));
-}
 
 // The layers between the two, each behind those that it reads.
 std::vector<const Node*> layers_of(const Node* output) {
@@ -89,41 +74,24 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
 
 }  // namespace
 
-LayerOutput Input(std::vector<std::int64_t> shape) {
-  Node node;
-  node.shape = std::move(shape);
-  return make_node(std::move(node));
-}
-
-LayerOutput Layer::operator()(const LayerOutput& x) const {
-  return (*this)(std::vector{x});
-}
-
-LayerOutput Layer::operator()(const std::vector<LayerOutput>& read) const {
-  Node node;
-  node.layer = *this;
-  node.inputs = read;
-  return make_node(std::move(node));
-}
-
-LayerOutput Layer::operator()(const std::vector<LayerOutput>& read,
-                              const LayerOutput& masked_by) const {
-  Node node;
-  node.layer = *this;
-  node.inputs = read;
-  node.mask = {masked_by};
-  return make_node(std::move(node));
-}
-
-Layer Layer::named(std::string called) const {
-  Layer layer = *this;
-  layer.name = std::move(called);
-  return layer;
-}
-
 Model::Model(const LayerOutput& input, const LayerOutput& output)
     : impl_(std::make_unique<Impl>()) {
   impl_->model = spec_of(input.node().get(), output.node().get());
+}
+
+std::string Model::to_toml() const { return train::to_toml(impl_->model); }
+
+std::int64_t Model::parameters(std::vector<std::int64_t> input) const {
+  train::ModelSpec model = impl_->model;
+  if (!input.empty()) model.input = std::move(input);
+  graph::Builder builder;
+  const auto network =
+      train::value_or_throw(train::build_shapes(builder, model));
+  std::int64_t count = 0;
+  for (const train::Parameter& one : network.parameters) {
+    count += builder.type(one.value).shape.elements();
+  }
+  return count;
 }
 
 Sequential::Sequential(std::initializer_list<Layer> layers)

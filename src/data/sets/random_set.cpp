@@ -17,7 +17,7 @@ FieldSpec label_field(const RandomSpec& spec) {
     case RandomLabels::uniform:
       return fixed_field("labels", DType::f32, spec.label_shape);
     case RandomLabels::classes:
-      return fixed_field("labels", DType::i32, {});
+      return fixed_field("labels", DType::i32, spec.label_shape);
     case RandomLabels::binary:
       break;
   }
@@ -30,11 +30,26 @@ void make_uniform(std::uint64_t key, std::int64_t example,
                field.shape.elements(), reinterpret_cast<float*>(out));
 }
 
+void make_classes(std::uint64_t key, std::int64_t example,
+                  const FieldSpec& field, std::int64_t classes,
+                  std::byte* out) {
+  auto* values = reinterpret_cast<std::int32_t*>(out);
+  for (std::int64_t i = 0; i < field.shape.elements(); ++i) {
+    const std::uint32_t bits =
+        uniform_bits(key, static_cast<std::uint64_t>(example),
+                     static_cast<std::uint64_t>(i));
+    values[i] = static_cast<std::int32_t>(
+        bits * static_cast<std::uint64_t>(classes) >> 32);
+  }
+}
+
 }  // namespace
 
 RandomSet::RandomSet(const RandomSpec& spec)
     : spec_(spec),
-      fields_{fixed_field("features", DType::f32, spec.features),
+      fields_{fixed_field("features",
+                          spec.feature_classes > 0 ? DType::i32 : DType::f32,
+                          spec.features),
               label_field(spec)},
       // Streams of their own: other uses of the seed must not repeat them.
       feature_key_(stable_hash("data.random.features", ~spec.seed)),
@@ -53,6 +68,11 @@ Result<std::unique_ptr<RandomSet>> RandomSet::create(const RandomSpec& spec) {
                  fmt::format("{} has labels of {} classes: 1 to {} can be",
                              name, spec.classes, INT32_MAX)};
   }
+  if (spec.feature_classes < 0 || spec.feature_classes > INT32_MAX) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("{} has features of {} classes: 1 to {} can be",
+                             name, spec.feature_classes, INT32_MAX)};
+  }
   return std::unique_ptr<RandomSet>(new RandomSet(spec));
 }
 
@@ -61,15 +81,13 @@ void RandomSet::make_label(std::int64_t example, std::byte* out) const {
     make_uniform(label_key_, example, fields_[1], out);
     return;
   }
-  const std::uint32_t bits =
-      uniform_bits(label_key_, static_cast<std::uint64_t>(example), 0);
-  if (spec_.labels == RandomLabels::binary) {
-    const float label = static_cast<float>(bits >> 31);
-    std::memcpy(out, &label, sizeof(label));
+  if (spec_.labels == RandomLabels::classes) {
+    make_classes(label_key_, example, fields_[1], spec_.classes, out);
     return;
   }
-  const auto label = static_cast<std::int32_t>(
-      bits * static_cast<std::uint64_t>(spec_.classes) >> 32);
+  const std::uint32_t bits =
+      uniform_bits(label_key_, static_cast<std::uint64_t>(example), 0);
+  const float label = static_cast<float>(bits >> 31);
   std::memcpy(out, &label, sizeof(label));
 }
 
@@ -81,7 +99,12 @@ Status RandomSet::gather(std::span<const std::int64_t> numbers,
   std::byte* labels = rows[1];
   for (const std::int64_t number : numbers) {
     if (features != nullptr) {
-      make_uniform(feature_key_, number, fields_[0], features);
+      if (spec_.feature_classes > 0) {
+        make_classes(feature_key_, number, fields_[0], spec_.feature_classes,
+                     features);
+      } else {
+        make_uniform(feature_key_, number, fields_[0], features);
+      }
       features += fields_[0].most_bytes;
     }
     if (labels != nullptr) {

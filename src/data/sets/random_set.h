@@ -11,12 +11,13 @@ namespace plimsoll::data {
 enum class RandomLabels {
   binary,   // f32, 0 or 1, one per example
   uniform,  // f32 in [0, 1), of `label_shape`
-  classes,  // i32 in [0, classes), one per example
+  classes,  // i32 in [0, classes), of `label_shape`
 };
 
 struct RandomSpec {
   std::int64_t examples = 0;
-  Extents features;  // of one example: f32, uniform in [0, 1)
+  Extents features;                  // of one example: f32, uniform in [0, 1)
+  std::int64_t feature_classes = 0;  // not 0: i32 in [0, feature_classes)
   RandomLabels labels = RandomLabels::binary;
   Extents label_shape;
   std::int64_t classes = 0;

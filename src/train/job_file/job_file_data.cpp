@@ -39,7 +39,7 @@ void read_labels(JobErrors& errors, const JobValue& value,
 
   static constexpr string_view kBinary[] = {"type"};
   static constexpr string_view kUniform[] = {"type", "shape"};
-  static constexpr string_view kClasses[] = {"type", "count"};
+  static constexpr string_view kClasses[] = {"type", "count", "shape"};
   TableReader table(errors, value, path, fmt::format("{} labels", type));
   source.options["labels"] = type;
   if (type == "binary") {
@@ -56,12 +56,16 @@ void read_labels(JobErrors& errors, const JobValue& value,
     std::int64_t count = 0;
     table.read("count", {.least = 2}, count);
     source.options["label_count"] = count;
+    std::vector<std::int64_t> shape;  // none: one class an example
+    table.read_shape("shape", shape);
+    if (!shape.empty()) source.options["label_shape"] = std::move(shape);
   }
 }
 
 data::Recipe read_random(JobErrors& errors, const JobValue& value,
                          const std::string& path, bool joined) {
-  std::vector<string_view> keys = {"type", "examples", "features", "labels"};
+  std::vector<string_view> keys = {"type", "examples", "features", "classes",
+                                   "labels"};
   if (joined) keys.push_back("stages");
   TableReader table(errors, value, path, "a random source");
   data::Recipe source;
@@ -75,6 +79,11 @@ data::Recipe read_random(JobErrors& errors, const JobValue& value,
   std::vector<std::int64_t> features;
   table.read("examples", {1, kMostExamples}, examples);
   table.read_shape("features", features);
+  if (table.has("classes")) {
+    std::int64_t classes = 0;
+    table.read("classes", IntegerRange{}, classes);
+    source.options["classes"] = classes;
+  }
   source.options["examples"] = examples;
   source.options["features"] = std::move(features);
   if (const JobValue* labels = table.table("labels"))

@@ -43,6 +43,13 @@ std::string label_mismatch(const data::Recipe& source, const std::string& loss,
       return fmt::format("{} classes do not fit the model's output {}", classes,
                          text_of(output));
     }
+    const Extents rows(output.begin(), output.end() - 1);
+    if (const Extents shape = source.integers("label_shape"); shape != rows) {
+      return fmt::format(
+          "class numbers of shape {} do not fit the model's "
+          "output {}, which takes {}",
+          text_of(shape), text_of(output), text_of(rows));
+    }
     return {};
   }
   if (sparse) {
@@ -78,16 +85,8 @@ void check_source(const JobValue& root, const JobSpec& job,
 
 Result<Extents> output_shape(const ModelSpec& model, DType precision) {
   graph::Builder builder;
-  std::vector<Dim> dims = {Dim::batch()};
-  dims.insert(dims.end(), model.input.begin(), model.input.end());
-  const graph::ValueId input = builder.input(
-      "features",
-      {takes_indices(model) ? DType::i32 : DType::f32, Shape(std::move(dims))});
-  NetworkOptions options;
-  options.precision = precision;
-  options.home.clear();  // where layers run makes no difference here
   PLIMSOLL_ASSIGN(const Network network,
-                  build_network(builder, model, input, options));
+                  build_shapes(builder, model, precision));
   Extents shape;
   for (const Dim& dim : builder.type(network.output).shape.dims()) {
     shape.push_back(dim.size);
