@@ -163,7 +163,7 @@ inline const AttentionTables& attention_loops() {
   return best;
 }
 
-// Of an op that does `products` of what its definition counts.
+// Of a way that does `work` times what the definition counts, in so many tasks.
 graph::KernelCandidate attention_candidate(const graph::KernelQuery& query,
                                            std::string_view name,
                                            std::int64_t scratch_bytes,
