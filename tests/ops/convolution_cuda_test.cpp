@@ -8,9 +8,15 @@
 namespace plimsoll::ops::testing {
 namespace {
 
-cuda::OpCode code_of(std::string_view name, DType dtype, bool tf32 = false) {
-  for (const OpRecord& record : convolution_records()) {
+// Of the record, or of so many of its images.
+cuda::OpCode code_of(std::string_view name, DType dtype, bool tf32 = false,
+                     std::int64_t images = 0) {
+  for (OpRecord record : convolution_records()) {
     if (record.name != name) continue;
+    if (images > 0) {
+      const Shape& x = record.inputs[0].shape;
+      record.inputs[0].shape = {images, x[1], x[2], x[3]};
+    }
     const auto typed = in_dtype(record, dtype);
     if (!typed) break;
     auto code = CudaCatalog({}, {tf32}).code(typed->query());
@@ -99,8 +105,10 @@ TEST(ConvolutionCuda, OnlyJobsWithTheLibraryPayForIt) {
 
 // Channels that the library pads need room for a padded copy.
 TEST(ConvolutionCuda, WorkspaceHoldsPaddedOperands) {
-  const cuda::OpCode code = code_of("conv2d_large_colour", DType::bf16);
+  const cuda::OpCode code =
+      code_of("conv2d_large_colour", DType::bf16, false, 100);
   const auto& made = std::get<cuda::Convolution>(code.stages[0]);
+  EXPECT_EQ(made.x[0], 100);
   EXPECT_GE(made.workspace_bytes, made.x[0] * made.x[1] * made.x[2] * 8 * 2);
 }
 
