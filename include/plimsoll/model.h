@@ -93,6 +93,10 @@ class Model {
   // A parameter's values by name ("dense_1/kernel"), after fit().
   std::vector<double> weights(const std::string& name) const;
 
+  // Each layer's type, output, parameters and bytes when it is trained on this
+  // data: parameters with the optimiser's state, and what it keeps for the
+  // backward pass.
+  std::string summary(const data::Dataset& data) const;
   // The section [model] of a job file. A Sequential's has no input until the
   // file's own data gives it one.
   std::string to_toml() const;

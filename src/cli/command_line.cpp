@@ -159,6 +159,8 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
                    "examples=1000:1000000")
       ->type_name("KEY=FROM:TO");
   plan_app->add_flag("--json", plan.json, "As JSON");
+  plan_app->add_flag("--layers", plan.layers,
+                     "With a table of what each layer gives and holds");
 
   TrainCommand train;
   JobOptions train_options;

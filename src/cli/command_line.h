@@ -34,6 +34,7 @@ struct PlanCommand {
   JobArguments job;
   std::optional<Sweep> sweep;
   bool json = false;
+  bool layers = false;
 };
 
 struct TrainCommand {

@@ -54,10 +54,14 @@ int run(const PlanCommand& command) {
   if (!report) return fail(report.error());
   const int exit_code = report->fits ? kDone : kDoesNotFit;
   if (!command.sweep) {
-    return print_result(
-        command.json ? plan_json(*report)
-                     : plan_text(arguments.path, arguments.typed, *report),
-        exit_code);
+    std::string text = plan_json(*report);
+    if (!command.json) {
+      text = plan_text(arguments.path, arguments.typed, *report);
+      if (command.layers) {
+        text.append("\n").append(train::layers_text(report->layers));
+      }
+    }
+    return print_result(text, exit_code);
   }
   const Sweep& sweep = *command.sweep;
   const auto rows =

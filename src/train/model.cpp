@@ -60,6 +60,12 @@ Plan Model::plan(const data::Dataset& data) const {
   return plan;
 }
 
+std::string Model::summary(const data::Dataset& data) const {
+  const auto prepared = impl_->prepare({{Stage::train, &data}}, 1);
+  return train::layers_text(
+      train::layer_rows(prepared->job, prepared->planned));
+}
+
 FitHistory Model::fit(const data::Dataset& data, FitOptions options) {
   const auto prepared = impl_->prepare(
       {{Stage::train, &data}, {Stage::evaluate, options.validation}},

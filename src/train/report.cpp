@@ -91,6 +91,7 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
   report.step_seconds = planned.step_seconds;
   report.numerics_key = planned.numerics_key;
   report.notes = planned.graphs.notes;
+  report.layers = layer_rows(job, planned);
   report.runtime_floor_bytes = planned.needs.runtime_floor_bytes;
   report.allowance_bytes = planned.needs.allowance_bytes;
   if (const auto& device = planned.needs.device) {

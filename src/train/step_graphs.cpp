@@ -72,6 +72,7 @@ class GraphMaker {
                     build_network(builder, model_, input, how(false)));
     builder.output(network.output);
     graphs_.output = builder.type(network.output);
+    graphs_.layer_types = network.layer_types;
     graphs_.parameters = network.parameters;
     graphs_.statistics = network.statistics;
     graphs_.notes =

@@ -31,7 +31,8 @@ struct StepGraphs {
   graph::Graph predict;   // input: features; output: predictions
   DType features = DType::f32;
   LabelType labels;
-  graph::TensorType output;  // of the model
+  graph::TensorType output;                    // of the model
+  std::vector<graph::TensorType> layer_types;  // what each layer gives
   std::vector<Parameter> parameters;
   std::vector<Parameter> statistics;
   std::vector<std::string> notes;

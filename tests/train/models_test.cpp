@@ -153,5 +153,31 @@ TEST(SmallModels, TwoTower) {
   train(std::move(example));
 }
 
+// By hand: a convolution, a flattening, a product.
+TEST(Models, TheirSummaryIsThePlans) {
+  Session session({.host = "1GiB", .threads = 1});
+  auto example = conv28(
+      {.image = 8, .resized = 12, .filters = 4, .batch = 8, .examples = 80});
+  example.model.compile(session, example.compile);
+  const std::string text = example.model.summary(example.data);
+  const auto row = [&](const std::string& name) {
+    const auto at = text.find(name + " ");
+    return at == std::string::npos ? ""
+                                   : text.substr(at, text.find('\n', at) - at);
+  };
+  // Kernels and biases three times: Adam keeps two moments of each. The
+  // convolution's output serves the next layer's gradient and its own relu's.
+  const std::string conv = row("conv2d_1");
+  EXPECT_NE(conv.find("[B, 10, 10, 4]"), std::string::npos) << text;
+  EXPECT_NE(conv.find(" 40 "), std::string::npos) << text;
+  EXPECT_NE(conv.find(" 480 B"), std::string::npos) << text;
+  EXPECT_NE(conv.find(" 12,800 B"), std::string::npos) << text;
+  const std::string dense = row("dense_1");
+  EXPECT_NE(dense.find("[B, 10]"), std::string::npos) << text;
+  EXPECT_NE(dense.find(" 4,010 "), std::string::npos) << text;
+  EXPECT_NE(dense.find(" 48,120 B"), std::string::npos) << text;
+  EXPECT_NE(row("total").find(" 4,050 "), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace plimsoll::examples
