@@ -195,4 +195,8 @@ struct AttentionOptions {
 Layer MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim,
                          const AttentionOptions& options = {});
 
+// Of x [B, steps, features]: the states of all steps, or of the last one.
+Layer LSTM(std::int64_t units, bool return_sequences = false);
+Layer GRU(std::int64_t units, bool return_sequences = false);
+
 }  // namespace plimsoll

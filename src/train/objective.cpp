@@ -19,6 +19,12 @@ Shape example_shape(const Shape& shape) {
   return Shape(std::vector<Dim>(shape.dims().begin() + 1, shape.dims().end()));
 }
 
+bool has_many_classes(const std::string& loss, const Network& network,
+                      const Builder& builder) {
+  return loss == "sparse_categorical_crossentropy" && network.head &&
+         builder.type(network.output).shape.extent(-1) >= kManyClasses;
+}
+
 std::string resolve_accuracy(const std::string& loss, const Network& network,
                              const Builder& builder) {
   if (is_sparse(loss)) return "sparse_categorical_accuracy";
@@ -60,9 +66,22 @@ Result<LabelType> label_type(const std::string& loss, const Shape& output,
                   stored_label.to_string(), wanted.to_string(), loss)};
 }
 
+bool logits_are_whole(const std::string& loss,
+                      const std::vector<std::string>& metrics,
+                      const Network& network, const Builder& builder) {
+  return !has_many_classes(loss, network, builder) || !metrics.empty();
+}
+
 Result<ValueId> example_losses(Builder& builder, const std::string& loss,
-                               const Network& network, ValueId labels) {
+                               const Network& network, ValueId labels,
+                               bool whole_logits) {
   builder.set_scope("loss");
+  if (!whole_logits) {
+    const LinearHead& head = *network.head;
+    return ops::per_example_mean(
+        builder, ops::linear_cross_entropy(builder, head.x, head.weight, labels,
+                                           head.transposed));
+  }
   if (loss == "binary_crossentropy") {
     return network.last_activation == "sigmoid"
                ? ops::binary_cross_entropy_logits(builder, network.logits,
@@ -76,10 +95,12 @@ Result<ValueId> example_losses(Builder& builder, const std::string& loss,
     return ops::mean_absolute_error(builder, network.output, labels);
   }
   if (loss == "categorical_crossentropy") {
-    return ops::softmax_cross_entropy(builder, network.logits, labels);
+    return ops::per_example_mean(
+        builder, ops::softmax_cross_entropy(builder, network.logits, labels));
   }
   if (loss == "sparse_categorical_crossentropy") {
-    return ops::sparse_softmax_cross_entropy(builder, network.logits, labels);
+    return ops::per_example_mean(builder, ops::sparse_softmax_cross_entropy(
+                                              builder, network.logits, labels));
   }
   return Error{ErrorCode::bad_input,
                fmt::format("unknown loss `{}`: known are binary_crossentropy, "
@@ -134,14 +155,29 @@ Result<ValueId> example_metric(Builder& builder, const std::string& metric,
                            metric)};
 }
 
-std::string note_on_loss(const std::string& loss, const Network& network) {
+std::vector<std::string> notes_on_loss(const std::string& loss,
+                                       const std::vector<std::string>& metrics,
+                                       const Network& network,
+                                       const Builder& builder) {
+  std::vector<std::string> notes;
   const bool categorical = loss == "categorical_crossentropy" ||
                            loss == "sparse_categorical_crossentropy";
-  if (!categorical || network.last_activation == "softmax") return "";
-  return fmt::format(
-      "loss {}: the model does not end in softmax, so its "
-      "outputs are taken as logits",
-      loss);
+  if (categorical && network.last_activation != "softmax") {
+    notes.push_back(
+        fmt::format("loss {}: the model does not end in softmax, so its "
+                    "outputs are taken as logits",
+                    loss));
+  }
+  if (!has_many_classes(loss, network, builder)) return notes;
+  notes.push_back(
+      metrics.empty()
+          ? fmt::format("loss {}: the last product is part of the loss, so "
+                        "that the logits are never held whole",
+                        loss)
+          : fmt::format("metric {} needs the logits, which are therefore held "
+                        "whole: without metrics they would not be",
+                        metrics.front()));
+  return notes;
 }
 
 }  // namespace plimsoll::train

@@ -21,11 +21,21 @@ struct LabelType {
 Result<LabelType> label_type(const std::string& loss, const Shape& output,
                              DType precision, const Shape& stored_label);
 
+// From how many classes on the last product is taken into the loss, so that
+// the logits are never whole.
+inline constexpr std::int64_t kManyClasses = 4096;
+// Whether it is: the last layer is dense without a bias or an activation, and
+// no metric needs the logits as they are.
+bool logits_are_whole(const std::string& loss,
+                      const std::vector<std::string>& metrics,
+                      const Network& network, const graph::Builder& builder);
+
 // The loss of each example, shape [B].
 Result<graph::ValueId> example_losses(graph::Builder& builder,
                                       const std::string& loss,
                                       const Network& network,
-                                      graph::ValueId labels);
+                                      graph::ValueId labels,
+                                      bool whole_logits = true);
 
 // A metric's value for each example, shape [B]. "accuracy" means the one that
 // fits the loss, as in Keras.
@@ -35,7 +45,10 @@ Result<graph::ValueId> example_metric(graph::Builder& builder,
                                       const Network& network,
                                       graph::ValueId labels);
 
-// What the choice of loss implies that a user may not expect, or empty.
-std::string note_on_loss(const std::string& loss, const Network& network);
+// What the choice of loss implies that a user may not expect.
+std::vector<std::string> notes_on_loss(const std::string& loss,
+                                       const std::vector<std::string>& metrics,
+                                       const Network& network,
+                                       const graph::Builder& builder);
 
 }  // namespace plimsoll::train

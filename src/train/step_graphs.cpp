@@ -74,9 +74,8 @@ class GraphMaker {
     graphs_.output = builder.type(network.output);
     graphs_.parameters = network.parameters;
     graphs_.statistics = network.statistics;
-    if (auto note = note_on_loss(train_.loss, network); !note.empty()) {
-      graphs_.notes.push_back(std::move(note));
-    }
+    graphs_.notes =
+        notes_on_loss(train_.loss, train_.metrics, network, builder);
     return finish(builder);
   }
 
@@ -89,7 +88,9 @@ class GraphMaker {
     const ValueId labels =
         builder.input("labels", {graphs_.labels.dtype, graphs_.labels.shape});
     PLIMSOLL_ASSIGN(const ValueId losses,
-                    example_losses(builder, train_.loss, network, labels));
+                    example_losses(builder, train_.loss, network, labels,
+                                   logits_are_whole(train_.loss, train_.metrics,
+                                                    network, builder)));
     add_to_metric(builder, kLossSum, losses);
     for (const std::string& metric : train_.metrics) {
       PLIMSOLL_ASSIGN(

@@ -43,6 +43,6 @@ extern const LayerDef kDense, kActivationLayer, kDropout, kFlatten, kEmbedding,
     kMaxPooling2d, kAveragePooling2d, kGlobalMaxPooling2d,
     kGlobalAveragePooling2d, kZeroPadding2d, kUpSampling2d, kReshape, kPermute,
     kSlice, kAdd, kSubtract, kMultiply, kAverage, kMaximum, kMinimum,
-    kConcatenate, kDot, kPositionEmbedding, kMultiHeadAttention;
+    kConcatenate, kDot, kPositionEmbedding, kMultiHeadAttention, kLstm, kGru;
 
 }  // namespace plimsoll::train

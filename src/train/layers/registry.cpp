@@ -37,6 +37,8 @@ constexpr const LayerDef* kLayers[] = {
     &kDot,
     &kPositionEmbedding,
     &kMultiHeadAttention,
+    &kLstm,
+    &kGru,
 };
 
 thread_local std::string current_scope;
