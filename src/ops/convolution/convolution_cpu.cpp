@@ -5,6 +5,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/convolution/conv_shape.h"
+#include "ops/convolution/depthwise_cpu.h"
 #include "ops/convolution/onednn_conv_cpu.h"
 #include "ops/convolution/own_conv_cpu.h"
 
@@ -21,7 +22,9 @@ Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
       conv_shape(kPass, query.inputs, query.outputs, *query.attrs);
   const DType dtype = query.inputs[0].dtype;
   std::vector<KernelCandidate> all;
-  if (kPass == ConvPass::weight_grad) {
+  if (shape.is_depthwise()) {
+    all.push_back(depthwise_candidate(shape, kPass, dtype, threads));
+  } else if (kPass == ConvPass::weight_grad) {
     all.push_back(gathered_sum_candidate(shape, dtype, threads));
   } else {
     all.push_back(gathered_candidate(shape, kPass, dtype, threads));
@@ -46,6 +49,9 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
   const DType dtype = query.inputs[0].dtype;
   if (candidate.name.find(":onednn:") != std::string::npos) {
     return make_onednn_conv(shape, kPass, dtype, candidate, threads);
+  }
+  if (shape.is_depthwise()) {
+    return make_depthwise(shape, kPass, dtype, threads);
   }
   return kPass == ConvPass::weight_grad
              ? make_gathered_sum(shape, dtype, threads)

@@ -16,16 +16,17 @@ namespace {
 // Estimates that only rank candidates, measured on Ice Lake at 2.8 GHz: one
 // core with 512-bit registers.
 constexpr double kCallSeconds = 4e-6;
-constexpr double kBlockedFlops = 120e9;
-constexpr double kWeightFlops = 70e9;
-constexpr double kDepthwiseFlops = 16e9;
-constexpr double kEmulatedFlops = 9e9;   // bf16 by f32's instructions
-constexpr double kPackedElements = 1e9;  // packed in a second
+constexpr double kBlockedFlops = 130e9;
+constexpr double kWeightFlops = 100e9;
+constexpr double kStridedWeightFlops = 45e9;
+constexpr double kDepthwiseFlops = 30e9;
+constexpr double kEmulated = 0.25;  // of a rate: bf16 by f32's instructions
+constexpr double kPackedElements = 1e9;  // a second
+constexpr double kBytes = 10e9;
 
-// Over all records and the layers of ResNet-50 the resident set grew by
-// 480 KiB a primitive, 1.2 MiB at most: one piece of code for each part of the
-// kernel that can lie outside.
-constexpr std::int64_t kConvBytes = 3 * kOnednnPrimitiveBytes;
+// Over 657 shapes and passes the resident set grew by 50 KiB a primitive,
+// 148 KiB at most.
+constexpr std::int64_t kConvBytes = kOnednnPrimitiveBytes / 2;
 
 std::string_view name_of(ConvPass pass) {
   switch (pass) {
@@ -67,6 +68,7 @@ DnnlMemoryDesc any_weights(const ConvShape& shape, DType dtype) {
 
 struct Conv {
   DnnlMemoryDesc x, bias, y;
+  DnnlPrimitiveDesc forward;  // a gradient's descriptor refers to it
   DnnlPrimitiveDesc desc;
   graph::Layout weights;
 
@@ -79,8 +81,8 @@ struct Conv {
   }
 };
 
-DnnlPrimitiveDesc describe(const ConvShape& shape, ConvPass pass,
-                           const Conv& conv, const DnnlMemoryDesc& w) {
+DnnlPrimitiveDesc describe(const ConvShape& shape, ConvPass pass, Conv& conv,
+                           const DnnlMemoryDesc& w) {
   const Conv2dSettings& set = shape.settings;
   const dnnl_dims_t strides = {set.strides[0], set.strides[1]};
   const dnnl_dims_t dilates = {set.dilations[0] - 1, set.dilations[1] - 1};
@@ -95,17 +97,17 @@ DnnlPrimitiveDesc describe(const ConvShape& shape, ConvPass pass,
       before, after, attr.get());
   DnnlPrimitiveDesc made(status == dnnl_success ? desc : nullptr);
   if (!made || pass == ConvPass::forward) return made;
-  const DnnlPrimitiveDesc hint = std::move(made);
+  conv.forward = std::move(made);
   desc = nullptr;
   status = pass == ConvPass::data_grad
                ? dnnl_convolution_backward_data_primitive_desc_create(
                      &desc, engine, dnnl_convolution_direct, conv.x.get(),
                      w.get(), conv.y.get(), strides, dilates, before, after,
-                     hint.get(), attr.get())
+                     conv.forward.get(), attr.get())
                : dnnl_convolution_backward_weights_primitive_desc_create(
                      &desc, engine, dnnl_convolution_direct, conv.x.get(),
                      w.get(), nullptr, conv.y.get(), strides, dilates, before,
-                     after, hint.get(), attr.get());
+                     after, conv.forward.get(), attr.get());
   return DnnlPrimitiveDesc(status == dnnl_success ? desc : nullptr);
 }
 
@@ -155,33 +157,38 @@ double seconds(const Conv& conv, const ConvShape& shape, ConvPass pass,
   const auto has = [&](std::string_view part) {
     return name.find(part) != std::string_view::npos;
   };
-  double rate = pass == ConvPass::weight_grad ? kWeightFlops : kBlockedFlops;
+  double rate = kBlockedFlops;
+  if (pass == ConvPass::weight_grad) {
+    const bool strided = shape.settings.strides[1] > 1 && shape.kernel[1] > 1;
+    rate = strided ? kStridedWeightFlops : kWeightFlops;
+  }
+  // Blocks of channels that are padded do their work for nothing.
+  const auto filled = [](std::int64_t count) {
+    return std::min(1.0, static_cast<double>(count) / 16);
+  };
   if (shape.is_depthwise()) {
     rate = kDepthwiseFlops;
   } else {
-    // Blocks of channels that are padded do their work for nothing.
-    const auto sixteenths = [](std::int64_t count) {
-      return std::min(1.0, static_cast<double>(count) / 16);
-    };
-    rate *= sixteenths(shape.filters_per_group());
-    if (pass == ConvPass::data_grad) {
-      rate *= sixteenths(shape.channels_per_group()) *
-              sixteenths(shape.channels_per_group());
-    } else if (shape.channels_per_group() < 16) {
-      rate *= 0.35;
+    rate *= filled(shape.filters_per_group());
+    if (shape.channels_per_group() < 16) {
+      rate *= pass == ConvPass::data_grad
+                  ? 0.6 * filled(shape.channels_per_group())
+                  : 0.4;
     }
   }
   if (dtype == DType::bf16 && !has("amx") && !has("core_bf16")) {
-    rate = std::min(rate, kEmulatedFlops);
+    rate *= kEmulated;
   } else if (dtype != DType::f32) {
     rate *= has("amx") ? 8 : 1.7;
   }
   if (best_isa() != Isa::v4) rate /= 2;
-  const double packed = conv.weights.is_packed()
-                            ? static_cast<double>(conv.weights.elements())
-                            : 0;
-  return kCallSeconds +
-         (shape.flops() / rate + packed / kPackedElements) / threads;
+  double seconds =
+      shape.flops() / rate +
+      shape.pixels() * static_cast<double>(size_of(dtype)) / kBytes;
+  if (conv.weights.is_packed()) {
+    seconds += static_cast<double>(conv.weights.elements()) / kPackedElements;
+  }
+  return kCallSeconds + seconds / threads;
 }
 
 }  // namespace

@@ -106,7 +106,8 @@ std::string_view onednn_implementation(const DnnlPrimitiveDesc& desc) {
 
 bool onednn_allocates(std::string_view implementation) {
   return implementation.starts_with("gemm") ||
-         implementation.starts_with("ref");
+         implementation.starts_with("ref") ||
+         implementation.find(":gemm") != std::string_view::npos;
 }
 
 std::int64_t onednn_scratch_bytes(const DnnlPrimitiveDesc& desc) {
