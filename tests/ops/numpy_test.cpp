@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr const char* kFamilies[] = {
     "elementwise", "movement",      "matmul",  "reduction", "softmax",
     "loss",        "random",        "update",  "indexing",  "resize",
-    "embedding",   "normalization", "pooling", "recurrent"};
+    "embedding",   "normalization", "pooling", "recurrent", "convolution"};
 
 json read_cases(const std::string& family) {
   std::ifstream file(fmt::format("{}/{}.json", PLIMSOLL_NUMPY_CASES, family));

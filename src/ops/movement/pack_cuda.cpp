@@ -4,7 +4,6 @@
 
 #include "ops/cuda_text.h"
 #include "ops/movement/pack.h"
-#include "ops/movement/units_cuda.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -53,7 +52,7 @@ cuda::OpCode pack_cuda(const graph::KernelQuery& query) {
   }
 )",
                 {{"I", cuda_index(plan.elements)},
-                 {"W", unit_type(size_of(query.inputs[0].dtype))},
+                 {"W", fmt::format("u{}", 8 * size_of(query.inputs[0].dtype))},
                  {"elements", plan.elements},
                  {"inside", inside_text(plan)},
                  {"place", place_text(plan)},

@@ -12,8 +12,9 @@ from case import CASES
 from dense_cases import (dropout, loss, matmul, movement, random_fills,
                          reduction, softmax, update)
 from elementwise_cases import elementwise, more_elementwise
-from move_cases import indexing, moves, resize
-from network_cases import embedding, linear_loss, normalization, pooling
+from move_cases import indexing, moves, packing, resize
+from network_cases import (convolution, embedding, linear_loss, normalization,
+                           pooling)
 from recurrent_cases import recurrent
 
 
@@ -25,7 +26,7 @@ def main():
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
                    resize, embedding, linear_loss, normalization, pooling,
-                   random_fills, recurrent):
+                   random_fills, recurrent, packing, convolution):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),

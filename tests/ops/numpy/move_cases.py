@@ -96,3 +96,16 @@ def resize():
                  np.einsum("ih,jw,bijc->bhwc", rows, columns, wide(dy)),
                  {"height": {"int": shape[1]}, "width": {"int": shape[2]},
                   "method": {"string": method}}, name=f"resize_grad_{name}")
+
+
+def packing():
+    random = np.random.default_rng(13)
+    x = random.uniform(-1, 1, (7, 5)).astype(np.float32)
+    # Blocks of 3 columns and 4 rows, columns outermost inside a block.
+    padded = np.pad(x, ((0, 1), (0, 1))).reshape(2, 4, 2, 3)
+    packed = padded.transpose(0, 2, 3, 1).ravel()
+    attrs = {"extents": {"ints": [7, 5]}, "strides": {"ints": [24, 12]},
+             "block_axes": {"ints": [1, 0]}, "block_sizes": {"ints": [3, 4]}}
+    case("movement", "pack", [x], packed, attrs)
+    case("movement", "unpack", [packed], x,
+         dict(attrs, shape={"shape": [7, 5]}))

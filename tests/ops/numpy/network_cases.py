@@ -1,4 +1,5 @@
-"""Embedding, normalization, pooling, and a loss with its product."""
+"""Embedding, normalization, pooling, convolution, and a loss with its product.
+"""
 import math
 
 import numpy as np
@@ -211,3 +212,66 @@ def pooling():
              name=f"avg_pool2d_{name}")
         case("pooling", "avg_pool2d_grad", [dy], to_mean, back,
              name=f"avg_pool2d_grad_{name}")
+
+
+def convolved(x, w, strides, dilations, padding, _):
+    """Each tap with the pixels of x under it."""
+    top, bottom, left, right = padding
+    x = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)))
+    _, rows, columns, _ = w
+    size = [(x.shape[1 + a] - dilations[a] * (n - 1) - 1) // strides[a] + 1
+            for a, n in enumerate((rows, columns))]
+    for k in range(rows):
+        for l in range(columns):
+            down, across = k * dilations[0], l * dilations[1]
+            yield (k, l), x[:, down:down + strides[0] * size[0]:strides[0],
+                            across:across + strides[1] * size[1]:strides[1]]
+
+
+def convolution():
+    random = np.random.default_rng(12)
+
+    def draw(*shape):
+        return random.uniform(-1, 1, shape).astype(np.float32)
+
+    for name, shape, kernel, strides, dilations, padding, groups in (
+            ("valid", (2, 5, 6, 3), (4, 3, 3, 3), (1, 1), (1, 1),
+             (0, 0, 0, 0), 1),
+            ("uneven", (2, 7, 6, 4), (6, 3, 2, 2), (2, 1), (1, 2),
+             (1, 2, 0, 1), 2),
+            ("depthwise", (1, 6, 5, 5), (5, 3, 3, 1), (2, 2), (1, 1),
+             (1, 1, 1, 1), 5)):
+        x, w, bias = draw(*shape), draw(*kernel), draw(kernel[0])
+        X, W, BIAS = wide(x, w, bias)
+        settings = (strides, dilations, padding, groups)
+        taps = list(convolved(X, kernel, *settings))
+        size = (*taps[0][1].shape[:3], kernel[0])
+        dy = draw(*size)
+        DY = wide(dy)
+        # [..., group, of the group]
+        def grouped(a):
+            return a.reshape(*a.shape[:-1], groups, -1)
+        Y, DW = np.zeros(size), np.zeros(kernel)
+        places = np.arange(X.size).reshape(shape) + 1  # 0: padding
+        DX = np.zeros(X.size + 1)
+        for ((k, l), pixels), (_, where) in zip(
+                taps, convolved(places, kernel, *settings)):
+            tap = W[:, k, l].reshape(groups, -1, kernel[3])
+            Y += np.einsum("bijgc,goc->bijgo", grouped(pixels),
+                           tap).reshape(size)
+            DW[:, k, l] = np.einsum("bijgo,bijgc->goc", grouped(DY),
+                                    grouped(pixels)).reshape(-1, kernel[3])
+            back = np.einsum("bijgo,goc->bijgc", grouped(DY), tap)
+            np.add.at(DX, where.ravel(), back.ravel())
+        attrs = {"strides": {"ints": strides}, "dilations": {"ints": dilations},
+                 "padding": {"ints": padding}, "groups": {"int": groups}}
+        case("convolution", "conv2d", [x, w], Y, attrs, name=f"conv2d_{name}")
+        case("convolution", "conv2d", [x, w, bias], np.maximum(Y + BIAS, 0),
+             dict(attrs, activation={"string": "relu"}),
+             name=f"conv2d_relu_{name}")
+        case("convolution", "conv2d_data_grad", [dy, w],
+             DX[1:].reshape(shape), dict(attrs, input_shape={"shape": shape}),
+             name=f"conv2d_data_grad_{name}")
+        case("convolution", "conv2d_weight_grad", [dy, x], DW,
+             dict(attrs, kernel_shape={"shape": kernel}),
+             name=f"conv2d_weight_grad_{name}")
