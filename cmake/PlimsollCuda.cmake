@@ -15,6 +15,10 @@ if(PLIMSOLL_CUDA AND NOT PLIMSOLL_SANITIZE)
     set(PLIMSOLL_HAS_CUDA ON)
   endif()
   message(STATUS "CUDA module: ${PLIMSOLL_HAS_CUDA}")
+  # Its headers alone: the module opens cuDNN by name.
+  find_path(PLIMSOLL_CUDNN_INCLUDE cudnn_graph.h
+            HINTS ${PLIMSOLL_CUDA_INCLUDE} ${hints} PATH_SUFFIXES include)
+  message(STATUS "cuDNN's headers: ${PLIMSOLL_CUDNN_INCLUDE}")
 endif()
 
 # Program and module share these headers' classes: a module of other sources

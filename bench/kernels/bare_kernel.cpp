@@ -18,6 +18,14 @@ void fill(std::byte* to, const graph::TensorType& type) {
   }
 }
 
+// As the kernel wants it to lie.
+graph::TensorType stored(const graph::TensorType& type,
+                         const std::vector<graph::Layout>& layouts,
+                         std::size_t at) {
+  if (at >= layouts.size() || !layouts[at].is_packed()) return type;
+  return {type.dtype, {layouts[at].elements()}};
+}
+
 }  // namespace
 
 void BareKernel::Free::operator()(std::byte* bytes) const noexcept {
@@ -53,7 +61,8 @@ Result<BareKernel> BareKernel::make(ComputeThreads& threads,
   bare.candidate_ = candidates[choice];
   PLIMSOLL_ASSIGN(bare.kernel_, factory->create(query, bare.candidate_));
   bare.cost_ = op.cost(inputs, outputs, attrs);
-  for (const graph::TensorType& type : inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto type = stored(inputs[i], bare.candidate_.input_layouts, i);
     bare.blocks_.push_back(allocate(type.bytes()));
     fill(bare.blocks_.back().get(), type);
     bare.inputs_.push_back(bare.blocks_.back().get());
@@ -69,8 +78,9 @@ Result<BareKernel> BareKernel::make(ComputeThreads& threads,
           bare.blocks_[static_cast<std::size_t>(shared->input)].get());
       continue;
     }
-    bare.blocks_.push_back(allocate(outputs[i].bytes()));
-    fill(bare.blocks_.back().get(), outputs[i]);
+    const auto type = stored(outputs[i], bare.candidate_.output_layouts, i);
+    bare.blocks_.push_back(allocate(type.bytes()));
+    fill(bare.blocks_.back().get(), type);
     bare.outputs_.push_back(bare.blocks_.back().get());
   }
   bare.blocks_.push_back(allocate(bare.candidate_.scratch_bytes));

@@ -1,6 +1,6 @@
-// Bare products, updates and element-wise ops: the floor under a training
-// step. Each kernel the catalogue offers for a shape is measured, the chosen
-// one first.
+// Bare products, convolutions, updates and element-wise ops: the floor under a
+// training step. Each kernel the catalogue offers for a shape is measured, the
+// chosen one first.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "kernels/bare_kernel.h"
+#include "kernels/kernel_case.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/matmul/matmul.h"
 #include "ops/registry.h"
@@ -15,12 +16,7 @@
 namespace plimsoll::bench {
 namespace {
 
-struct Case {
-  std::string name;
-  const graph::OpDef* op = nullptr;
-  graph::TypeList inputs;
-  graph::Attrs attrs;
-};
+using Case = KernelCase;
 
 Case product(std::string_view job, std::int64_t m, std::int64_t k,
              std::int64_t n, bool ta, bool tb, DType dtype = DType::f32) {
@@ -78,6 +74,42 @@ Case fused(std::int64_t rows, std::int64_t columns) {
   return made;
 }
 
+// GPT-2's attention over 256 positions, and the three ops that would make
+// its forward out of whole scores.
+void add_attention(std::vector<Case>& all) {
+  constexpr std::int64_t kHeads = 12;
+  constexpr std::int64_t kPositions = 256;
+  constexpr std::int64_t kWidth = 64;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    for (const bool causal : {false, true}) {
+      const graph::TensorType q{dtype, {1, kPositions, kHeads, kWidth}};
+      const graph::TensorType lse{dtype == DType::f64 ? DType::f64 : DType::f32,
+                                  {1, kHeads, kPositions}};
+      const std::string end =
+          fmt::format("{}{}", name_of(dtype), causal ? "_causal" : "");
+      const graph::Attrs attrs = {{"causal", causal}};
+      all.push_back({"attention/forward_" + end,
+                     ops::find_op("attention"),
+                     {q, q, q},
+                     attrs});
+      all.push_back({"attention/backward_" + end,
+                     ops::find_op("attention_grad"),
+                     {q, q, q, q, q, lse},
+                     attrs});
+    }
+  }
+  const graph::TensorType rows{DType::f32, {kHeads, kPositions, kWidth}};
+  const graph::TensorType scores{DType::f32, {kHeads, kPositions, kPositions}};
+  all.push_back({"attention/by_parts_scores",
+                 &ops::matmul_op(),
+                 {rows, rows},
+                 {{"transpose_b", true}}});
+  all.push_back(
+      {"attention/by_parts_softmax", ops::find_op("softmax"), {scores}, {}});
+  all.push_back(
+      {"attention/by_parts_values", &ops::matmul_op(), {scores, rows}, {}});
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all = {
       // A batch of 32 through 1000 -> 128 -> 1, forward then backward.
@@ -109,12 +141,14 @@ std::vector<Case> cases() {
       fused(32, 128),
       fused(1000, 1000),
   };
+  for (Case& layer : convolution_cases()) all.push_back(std::move(layer));
   for (int code = 0; code < graph::kElementwiseCodes; ++code) {
     const auto one = static_cast<graph::ElementwiseCode>(code);
     if (graph::arity_of(one) == 0) continue;
     all.push_back(elementwise(one, 16384));
     all.push_back(elementwise(one, 16384, DType::f64));
   }
+  add_attention(all);
   return all;
 }
 

@@ -99,4 +99,5 @@ def serve(versions, import_rss, set_up):
             loss=loss,
             rss_peak_bytes=rss_bytes("VmHWM"),
             rss_import_bytes=import_rss,
+            device_peak_bytes=getattr(run, "device_peak", None),
         )

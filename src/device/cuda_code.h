@@ -1,7 +1,8 @@
-// Work for a CUDA device as plain values: source texts and library products.
+// Work for a CUDA device as plain values: source texts, and work of libraries.
 // Nothing here needs CUDA, so that plans are made, and looked at, anywhere.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -36,8 +37,8 @@ struct Function {
   double one_block_seconds = 0;
 };
 
-// Where a product's operand lies: an input or output of the op by its number,
-// or the op's scratch, from a multiple of 64 bytes on.
+// Where an operand of a library lies: an input or output of the op by its
+// number, or the op's scratch, from a multiple of 64 bytes on.
 struct Operand {
   enum class Of : std::uint8_t { input, output, scratch };
   Of of = Of::input;
@@ -70,6 +71,29 @@ struct Product {
   friend bool operator==(const Product&, const Product&) = default;
 };
 
+// A convolution of images that lie channels-last, sums in f32. Of x, w and y
+// the one that `kind` makes is written, the other two are read.
+struct Convolution {
+  enum class Kind : std::uint8_t { forward, data_grad, weight_grad };
+  Kind kind = Kind::forward;
+  DType dtype = DType::f32;         // f32, bf16 or f16, of all three
+  bool tf32 = false;                // f32 operands may be rounded to tf32
+  std::array<std::int64_t, 4> x{};  // [B, H, W, C]
+  std::array<std::int64_t, 4> w{};  // [O, KH, KW, C / groups]
+  std::array<std::int64_t, 4> y{};  // [B, h, w, O]
+  std::array<std::int64_t, 2> strides{1, 1};
+  std::array<std::int64_t, 2> dilations{1, 1};
+  std::array<std::int64_t, 4> padding{};  // top, bottom, left, right
+  std::int64_t workspace_bytes = 0;       // the most it may use, of scratch
+  std::int64_t workspace_offset_bytes = 0;
+  Operand x_at = {Operand::Of::input, 0};
+  Operand w_at = {Operand::Of::input, 1};
+  Operand y_at = {Operand::Of::output, 0};
+  friend bool operator==(const Convolution&, const Convolution&) = default;
+};
+
+using Stage = std::variant<Function, Product, Convolution>;
+
 // One op at fixed shapes. Its stages run in order; each is given all of the
 // op's inputs, outputs and scratch.
 struct OpCode {
@@ -78,7 +102,7 @@ struct OpCode {
   std::int64_t scratch_bytes = 0;
   // What its parts take that wait for each other, whatever the device's rates.
   double least_seconds = 0;
-  std::vector<std::variant<Function, Product>> stages;
+  std::vector<Stage> stages;
 };
 
 }  // namespace plimsoll::cuda

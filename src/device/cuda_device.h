@@ -23,9 +23,10 @@ class CudaKernel {
                         std::span<void* const> pointers) = 0;
 };
 
-class CudaProduct {
+// Work of a library, prepared: its algorithm is chosen.
+class CudaWork {
  public:
-  virtual ~CudaProduct() = default;
+  virtual ~CudaWork() = default;
   // With all inputs, outputs and the scratch of its op.
   virtual Status launch(Stream& stream, const void* const* inputs,
                         void* const* outputs, void* scratch) = 0;
@@ -45,8 +46,9 @@ class CudaDevice : public Device {
   // `source` defines extern "C" __global__ void run(...) with pointers only.
   // The same source is loaded once; kernels live as long as the device.
   virtual Result<CudaKernel*> load(const std::string& source) = 0;
-  virtual Result<std::unique_ptr<CudaProduct>> prepare(
-      const cuda::Product& product) = 0;
+  // Of a stage that is no function. A library is opened when first needed.
+  virtual Result<std::unique_ptr<CudaWork>> prepare(
+      const cuda::Stage& stage) = 0;
   // What `work` enqueues on the stream, not run.
   virtual Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) = 0;
@@ -68,6 +70,8 @@ class CudaModule {
                                       const std::string& architecture) = 0;
   // Of the compiler of kernels, "13.0"; loads it.
   virtual Result<std::string> compiler_version() = 0;
+  // Of the library of convolutions, "9.19.0"; loads it.
+  virtual Result<std::string> convolution_version() = 0;
   // `compiler` is a program with the command `compile-kernel`, so that the
   // compiler's memory is not this process's; empty: it is.
   virtual Result<std::unique_ptr<CudaDevice>> open(

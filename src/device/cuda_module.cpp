@@ -123,7 +123,8 @@ std::vector<std::string> cuda_module_files() {
   const fs::path module = module_file();
   if (module.empty()) return {};
   std::vector<std::string> files = {module.string()};
-  for (const char* library : {"libcublasLt.so.", "libnvrtc.so."}) {
+  for (const char* library :
+       {"libcublasLt.so.", "libcudnn.so.", "libnvrtc.so."}) {
     for (std::string& file : library_files(library)) {
       files.push_back(std::move(file));
     }

@@ -40,6 +40,8 @@ void visit_fields(Profile& profile, Visitor&& visit) {
   visit("runtime_floor_bytes", profile.runtime_floor_bytes);
   visit("host_floor_bytes", profile.host_floor_bytes);
   visit("host_product_bytes", profile.host_product_bytes);
+  visit("host_convolution_bytes", profile.host_convolution_bytes);
+  visit("device_convolution_bytes", profile.device_convolution_bytes);
   visit("instruction_bytes", profile.instruction_bytes);
   visit("device_instruction_bytes", profile.device_instruction_bytes);
   visit("planning_floor_bytes", profile.planning_floor_bytes);

@@ -33,10 +33,13 @@ struct DeviceProfile {
   // Before any job: the process; on a device with memory of its own, what the
   // driver holds there for it.
   std::int64_t runtime_floor_bytes = 0;
-  // The host's process when it drives such a device, and what the library of
-  // matrix products adds to it once a job uses it.
+  // The host's process when it drives such a device, and what the libraries of
+  // matrix products and of convolutions add to it once a job uses them; the
+  // latter on the device too.
   std::int64_t host_floor_bytes = 0;
   std::int64_t host_product_bytes = 0;
+  std::int64_t host_convolution_bytes = 0;
+  std::int64_t device_convolution_bytes = 0;
   std::int64_t instruction_bytes = 0;  // heap that each instruction costs
   // On the device: what its code and its recordings cost there.
   std::int64_t device_instruction_bytes = 0;

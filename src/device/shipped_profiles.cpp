@@ -50,6 +50,9 @@ constexpr std::int64_t kAllowanceBytes = 16 * kMiB;
 // adds: measured beside an H200 (293 and 114 MiB), rounded up.
 constexpr std::int64_t kHostFloorBytes = 304 * kMiB;
 constexpr std::int64_t kHostProductBytes = 128 * kMiB;
+// Of the library of convolutions: 346 and 26 MiB, with ResNet-50's in bf16.
+constexpr std::int64_t kHostConvolutionBytes = 384 * kMiB;
+constexpr std::int64_t kDeviceConvolutionBytes = 32 * kMiB;
 // Of code and recordings on the device, for each instruction: an estimate from
 // above.
 constexpr std::int64_t kDeviceInstructionBytes = 8 * kKiB;
@@ -75,6 +78,8 @@ DeviceProfile profile_of(const Figures& figures) {
   profile.runtime_floor_bytes = figures.runtime_floor_bytes;
   profile.host_floor_bytes = kHostFloorBytes;
   profile.host_product_bytes = kHostProductBytes;
+  profile.host_convolution_bytes = kHostConvolutionBytes;
+  profile.device_convolution_bytes = kDeviceConvolutionBytes;
   profile.device_instruction_bytes = kDeviceInstructionBytes;
   profile.allowance_bytes = kAllowanceBytes;
   profile.measured = false;

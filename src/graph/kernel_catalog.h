@@ -6,20 +6,9 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/layout.h"
 
 namespace plimsoll::graph {
-
-// How a tensor's elements lie in memory. Dense row-major has no blocks.
-struct Layout {
-  std::vector<std::int64_t> strides;         // in elements, outer dimensions
-  std::vector<std::int64_t> padded_extents;  // after padding to blocks
-  std::vector<std::pair<int, std::int64_t>> blocks;  // (axis, block), outermost
-                                                     // first
-  std::int64_t bytes = 0;
-  friend bool operator==(const Layout&, const Layout&) = default;
-};
-
-Layout row_major(const TensorType& type);
 
 struct KernelQuery {
   const OpDef* op = nullptr;
@@ -32,10 +21,13 @@ struct KernelCandidate {
   // Algorithm and everything that decides rounding (library implementation,
   // reduction split): one line of the numerics key.
   std::string name;
-  std::int64_t scratch_bytes = 0;      // planned, passed to the launch
-  std::int64_t private_bytes = 0;      // the kernel object's own: `runtime`
-  double seconds = 0;                  // estimate of one launch
-  std::vector<Layout> output_layouts;  // empty: all row-major
+  std::int64_t scratch_bytes = 0;  // planned, passed to the launch
+  std::int64_t private_bytes = 0;  // the kernel object's own: `runtime`
+  double seconds = 0;              // estimate of one launch
+  // What it reads and writes packed; lowering adds the instructions that pack
+  // and unpack. Empty: all row-major; else one an input or output.
+  std::vector<Layout> input_layouts = {};
+  std::vector<Layout> output_layouts = {};
 };
 
 class KernelCatalog {

@@ -1,7 +1,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "base/hash.h"
 #include "graph/lowered.h"
@@ -252,6 +254,77 @@ class Lowering {
 
   Status add_instruction(Instruction step) {
     PLIMSOLL_RETURN_IF_ERROR(choose_kernel(step));
+    for (std::size_t i = 0; i < step.kernel.input_layouts.size(); ++i) {
+      PLIMSOLL_RETURN_IF_ERROR(pack_input(step, i));
+    }
+    std::vector<Instruction> unpacking;
+    for (std::size_t i = 0; i < step.kernel.output_layouts.size(); ++i) {
+      if (step.kernel.output_layouts[i].is_packed()) {
+        unpacking.push_back(unpack_output(step, i));
+      }
+    }
+    append(std::move(step));
+    for (Instruction& unpack : unpacking) {
+      PLIMSOLL_RETURN_IF_ERROR(add_instruction(std::move(unpack)));
+    }
+    return {};
+  }
+
+  BufferId add_packed_buffer(const Instruction& step, const TensorType& type) {
+    return add_buffer({step.name + "/packed", type.bytes(),
+                       BufferKind::transient, step.phase, -1, false,
+                       step.place});
+  }
+
+  // An instruction of the same phase and place as the one it serves.
+  static Instruction beside(const Instruction& step, const OpDef* op,
+                            Attrs attrs) {
+    Instruction made;
+    made.name = fmt::format("{}/{}", step.name, op->name);
+    made.op = op;
+    made.attrs = std::move(attrs);
+    made.phase = step.phase;
+    made.place = step.place;
+    return made;
+  }
+
+  // The input in the layout that the kernel wants, packed once for all who
+  // want these contents so in this phase: a copy must not live from forward
+  // into backward.
+  Status pack_input(Instruction& step, std::size_t at) {
+    const Layout& layout = step.kernel.input_layouts[at];
+    if (!layout.is_packed()) return {};
+    Instruction pack = beside(step, ops_.pack, attrs_of(layout));
+    const BufferId from = step.inputs[at];
+    const auto key = std::make_tuple(from, history_[from.pos()].last_writer,
+                                     step.phase, pack.attrs.to_string());
+    if (const auto known = packed_.find(key); known != packed_.end()) {
+      step.inputs[at] = known->second;
+      return {};
+    }
+    const TensorType type{step.input_types[at].dtype, {layout.elements()}};
+    pack.input_types = {step.input_types[at]};
+    pack.output_types = {type};
+    pack.inputs = {from};
+    pack.outputs = {add_packed_buffer(step, type)};
+    step.inputs[at] = packed_[key] = pack.outputs[0];
+    return add_instruction(std::move(pack));
+  }
+
+  Instruction unpack_output(Instruction& step, std::size_t at) {
+    const Layout& layout = step.kernel.output_layouts[at];
+    Instruction unpack = beside(step, ops_.unpack, attrs_of(layout));
+    unpack.attrs.set("shape", step.output_types[at].shape);
+    const TensorType type{step.output_types[at].dtype, {layout.elements()}};
+    unpack.input_types = {type};
+    unpack.output_types = {step.output_types[at]};
+    unpack.outputs = {step.outputs[at]};
+    step.outputs[at] = add_packed_buffer(step, type);
+    unpack.inputs = {step.outputs[at]};
+    return unpack;
+  }
+
+  void append(Instruction step) {
     const int index = static_cast<int>(program_.instructions.size());
     for (const BufferId input : step.inputs) {
       BufferHistory& history = history_[input.pos()];
@@ -271,7 +344,6 @@ class Lowering {
     step.after.erase(std::unique(step.after.begin(), step.after.end()),
                      step.after.end());
     program_.instructions.push_back(std::move(step));
-    return {};
   }
 
   const Graph& graph_;
@@ -282,19 +354,11 @@ class Lowering {
   std::vector<int> last_reader_;        // by root value: node position
   std::vector<ValueId> assigned_to_;    // by value: the state it is written to
   std::vector<BufferHistory> history_;  // by buffer
+  // By source, its last writer, phase and layout.
+  std::map<std::tuple<BufferId, int, Phase, std::string>, BufferId> packed_;
 };
 
 }  // namespace
-
-Layout row_major(const TensorType& type) {
-  Layout layout;
-  layout.strides = row_major_strides(type.shape);
-  for (const Dim& dim : type.shape.dims()) {
-    layout.padded_extents.push_back(dim.size);
-  }
-  layout.bytes = type.bytes();
-  return layout;
-}
 
 Result<LoweredGraph> lower(const Graph& graph, std::int64_t batch,
                            const PlaceCatalogs& catalogs,

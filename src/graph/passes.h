@@ -10,7 +10,7 @@ namespace plimsoll::graph {
 Graph remove_dead_code(const Graph& graph);
 // Merges nodes with the same op, inputs and attributes.
 Graph merge_common_subexpressions(const Graph& graph);
-// matmul + bias (+ relu) become one matmul with an epilogue.
+// matmul or conv2d + bias (+ relu) become one op with an epilogue.
 Graph fold_epilogues(const Graph& graph);
 // Element-wise nodes of one domain become `fused` nodes.
 Graph fuse_elementwise(const Graph& graph, const OpDef& fused);

@@ -10,6 +10,8 @@ struct StandardOps {
   const OpDef* add = nullptr;    // sums gradients that meet
   const OpDef* fused = nullptr;  // runs an ElementwiseExpression
   const OpDef* copy = nullptr;   // writes state that cannot be written in place
+  const OpDef* pack = nullptr;   // puts a value into a kernel's layout
+  const OpDef* unpack = nullptr;  // and back
 };
 
 }  // namespace plimsoll::graph

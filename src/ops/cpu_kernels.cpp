@@ -21,6 +21,7 @@
 #include "ops/resize/resize_cpu.h"
 #include "ops/softmax/softmax_cpu.h"
 #include "ops/update/update_cpu.h"
+#include "ops/widened_cpu.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -64,6 +65,9 @@ class CpuKernelFactory final : public KernelFactory {
     const CpuKernels* kernels = find(query);
     if (kernels == nullptr) return no_kernel(query, "cpu");
     auto found = kernels->candidates(query, threads_);
+    if (found.ok() && found->empty() && has_halves(query)) {
+      found = widened_candidates(query, *kernels, threads_);
+    }
     // A family may leave the wording to us by offering nothing.
     if (found.ok() && found->empty()) return no_kernel(query, "cpu");
     return found;
@@ -74,7 +78,9 @@ class CpuKernelFactory final : public KernelFactory {
       const graph::KernelCandidate& candidate) const override {
     const CpuKernels* kernels = find(query);
     if (kernels == nullptr) return no_kernel(query, "cpu");
-    return kernels->create(query, candidate, threads_);
+    return is_widened(candidate)
+               ? create_widened(query, candidate, *kernels, threads_)
+               : kernels->create(query, candidate, threads_);
   }
 
  private:

@@ -4,6 +4,8 @@
 #include <map>
 #include <span>
 
+#include "ops/attention/attention_cuda.h"
+#include "ops/convolution/convolution_cuda.h"
 #include "ops/elementwise/elementwise_cuda.h"
 #include "ops/embedding/embedding_cuda.h"
 #include "ops/indexing/indexing_cuda.h"
@@ -45,8 +47,10 @@ const KernelTable& kernel_table() {
     append(resize_cuda_kernels());
     append(embedding_cuda_kernels());
     append(normalization_cuda_kernels());
+    append(convolution_cuda_kernels());
     append(pooling_cuda_kernels());
     append(recurrent_cuda_kernels());
+    append(attention_cuda_kernels());
     return kernels;
   }();
   return table;
@@ -60,17 +64,26 @@ double seconds_of(double work, double per_second) {
 double flops_per_second(const cuda::OpCode& code, DType dtype,
                         const DeviceProfile& profile) {
   if (dtype == DType::f64) return profile.f64_flops_per_second;
-  const auto* product = std::get_if<cuda::Product>(&code.stages[0]);
-  // Only products reach the matrix units.
-  if (product == nullptr) return profile.f32_flops_per_second;
-  switch (product->operands) {
+  bool tf32 = false;
+  if (const auto* product = std::get_if<cuda::Product>(&code.stages[0])) {
+    dtype = product->operands;
+    tf32 = product->tf32;
+  } else if (const auto* convolution =
+                 std::get_if<cuda::Convolution>(&code.stages[0])) {
+    dtype = convolution->dtype;
+    tf32 = convolution->tf32;
+  } else {
+    // Only libraries reach the matrix units.
+    return profile.f32_flops_per_second;
+  }
+  switch (dtype) {
     case DType::bf16:
       return profile.bf16_flops_per_second;
     case DType::f16:
       return profile.f16_flops_per_second;
     default:
-      return product->tf32 ? profile.tf32_flops_per_second
-                           : profile.f32_flops_per_second;
+      return tf32 ? profile.tf32_flops_per_second
+                  : profile.f32_flops_per_second;
   }
 }
 
@@ -104,6 +117,10 @@ Result<std::vector<graph::KernelCandidate>> CudaCatalog::candidates(
 
 bool uses_product_library(const graph::KernelCandidate& candidate) {
   return candidate.name.starts_with(kLibraryProduct);
+}
+
+bool uses_convolution_library(const graph::KernelCandidate& candidate) {
+  return candidate.name.find(kLibraryConvolution) != std::string::npos;
 }
 
 }  // namespace plimsoll::ops

@@ -23,8 +23,10 @@ struct CudaKernels {
                                const CudaSettings& settings) = nullptr;
 };
 
-// Whether a candidate of the catalogue below runs in CUDA's library.
+// Whether a candidate of the catalogue below runs in CUDA's library of
+// products, or in that of convolutions.
 bool uses_product_library(const graph::KernelCandidate& candidate);
+bool uses_convolution_library(const graph::KernelCandidate& candidate);
 
 // The catalogue over all families, on a device of this profile.
 class CudaCatalog final : public graph::KernelCatalog {

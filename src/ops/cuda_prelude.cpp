@@ -236,6 +236,11 @@ template <class T> DEVICE T* shared_tile() {
   __shared__ T tile[32 * 33];
   return tile;
 }
+// The largest piece, for tiles of whole matrices: one for all types.
+DEVICE void* shared_room() {
+  __shared__ __align__(16) unsigned char room[36 * 1024];
+  return room;
+}
 
 // All elements of a vector, by halves.
 template <class Op, class C, class T, int N> DEVICE C join_all(Vec<T, N> x) {

@@ -7,7 +7,8 @@
 namespace plimsoll::ops {
 
 inline graph::StandardOps standard_ops() {
-  return {find_op("add"), find_op("fused"), find_op("copy")};
+  return {find_op("add"), find_op("fused"), find_op("copy"), find_op("pack"),
+          find_op("unpack")};
 }
 
 }  // namespace plimsoll::ops

@@ -131,7 +131,7 @@ class CheckedRun {
     std::vector<Range> allowed;
     for (std::size_t i = 0; i < step.outputs.size(); ++i) {
       allowed.push_back(
-          range_at(launch.outputs[i], step.output_types[i].bytes()));
+          range_at(launch.outputs[i], lowered_.buffer(step.outputs[i]).bytes));
     }
     if (launch.scratch) {
       allowed.push_back(range_at(launch.scratch, step.kernel.scratch_bytes));

@@ -17,7 +17,7 @@ struct MemoryRange {
 };
 
 struct GroupItem {
-  const cuda::Function* function = nullptr;  // null: a product, on its own
+  const cuda::Function* function = nullptr;  // null: a library's, on its own
   std::vector<MemoryRange> reads;
   std::vector<MemoryRange> writes;
   int pointers = 0;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 #include "runtime/cuda_groups.h"
@@ -28,21 +29,21 @@ struct CudaProgram::Step {
   std::vector<Source> sources;
   std::vector<void*> pointers;
 
-  // Of a product or a transfer.
+  // Of a library's work or a transfer.
   const void* const* inputs = nullptr;
   void* const* outputs = nullptr;
-  std::unique_ptr<CudaProduct> product;
+  std::unique_ptr<CudaWork> work;
   void* scratch = nullptr;
   std::int64_t transfer_bytes = 0;
   CopyDirection direction = CopyDirection::to_host;
 
-  bool is_transfer() const { return kernel == nullptr && product == nullptr; }
+  bool is_transfer() const { return kernel == nullptr && work == nullptr; }
 
   Status launch(Stream& stream) {
     if (is_transfer()) {
       return stream.copy(outputs[0], inputs[0], transfer_bytes, direction);
     }
-    if (product) return product->launch(stream, inputs, outputs, scratch);
+    if (work) return work->launch(stream, inputs, outputs, scratch);
     for (std::size_t i = 0; i < sources.size(); ++i) pointers[i] = *sources[i];
     return kernel->launch(stream, blocks, pointers);
   }
@@ -54,10 +55,11 @@ struct CudaProgram::Step {
   // With addresses that nobody has; aligned, so that they come to be used.
   Status launch_at_nowhere(Stream& stream) {
     void* const nowhere = reinterpret_cast<void*>(std::uintptr_t{4096});
-    if (product) {
-      const void* const wrong[] = {nowhere, nowhere, nowhere};
-      void* const also_wrong[] = {nowhere, nowhere, nowhere};
-      return product->launch(stream, wrong, also_wrong, scratch);
+    if (work) {
+      constexpr std::size_t kMostOperands = 16;
+      std::array<void*, kMostOperands> wrong;
+      wrong.fill(nowhere);
+      return work->launch(stream, wrong.data(), wrong.data(), scratch);
     }
     std::fill_n(pointers.begin(), sources.size(), nowhere);
     return kernel->launch(stream, blocks, pointers);
@@ -69,7 +71,7 @@ struct CudaProgram::Part {
   const Launch* launch = nullptr;
   const graph::Instruction* instruction = nullptr;
   // Null: a transfer.
-  const std::variant<cuda::Function, cuda::Product>* stage = nullptr;
+  const cuda::Stage* stage = nullptr;
 
   const cuda::Function* function() const {
     return stage ? std::get_if<cuda::Function>(stage) : nullptr;
@@ -166,10 +168,10 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
     if (!part.stage) return transfer_of(part);
     if (!step.name.empty()) step.name += " + ";
     step.name += part.instruction->name;
-    if (const auto* product = std::get_if<cuda::Product>(part.stage)) {
-      auto prepared = device.prepare(*product);
+    if (part.function() == nullptr) {
+      auto prepared = device.prepare(*part.stage);
       if (!prepared) return named(step.name, std::move(prepared).error());
-      step.product = *std::move(prepared);
+      step.work = *std::move(prepared);
       step.inputs = part.launch->inputs;
       step.outputs = part.launch->outputs;
       step.scratch = part.launch->scratch;
@@ -303,10 +305,9 @@ std::string CudaProgram::describe(std::size_t number) const {
                            ? "to the host"
                            : "to the device");
   }
-  return step.product
-             ? fmt::format("{}: {}", step.name, step.product->algorithm())
-             : fmt::format("{}: {} block{}", step.name, step.blocks,
-                           step.blocks == 1 ? "" : "s");
+  return step.work ? fmt::format("{}: {}", step.name, step.work->algorithm())
+                   : fmt::format("{}: {} block{}", step.name, step.blocks,
+                                 step.blocks == 1 ? "" : "s");
 }
 
 }  // namespace plimsoll::runtime

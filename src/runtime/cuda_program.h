@@ -1,4 +1,4 @@
-// A program's launches on a CUDA device: products of the library, and kernels
+// A program's launches on a CUDA device: work of libraries, and kernels
 // that each run several ops. What is merged changes no result.
 #pragma once
 
@@ -44,8 +44,8 @@ class CudaProgram {
   Status enqueue_launch(std::size_t number, Stream& stream);
   // Its ops, and how they run.
   std::string describe(std::size_t number) const;
-  // Its ops alone; and whether it writes the mark: the library's products and
-  // transfers say nothing when they start.
+  // Its ops alone; and whether it writes the mark: libraries and transfers
+  // say nothing when they start.
   const std::string& ops_of(std::size_t number) const;
   bool says_when_it_starts(std::size_t number) const;
 

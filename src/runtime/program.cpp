@@ -167,10 +167,10 @@ void Program::record(const Launch& launch) noexcept {
     }
   };
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    note(launch.inputs[i], step.input_types[i].bytes());
+    note(launch.inputs[i], lowered_.buffer(step.inputs[i]).bytes);
   }
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-    note(launch.outputs[i], step.output_types[i].bytes());
+    note(launch.outputs[i], lowered_.buffer(step.outputs[i]).bytes);
   }
   if (launch.scratch) note(launch.scratch, step.kernel.scratch_bytes);
 }

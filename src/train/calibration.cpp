@@ -209,6 +209,17 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
   PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
   PLIMSOLL_ASSIGN(const auto device, module->open(ordinal, ""));
   PLIMSOLL_ASSIGN(measured.copies, measure_copies(*device));
+  // Once is enough. Without the library jobs that need it are refused by name.
+  if (rehearsal.products && rehearsal.more_layers == 0) {
+    PLIMSOLL_ASSIGN(DeviceMeter meter, DeviceMeter::open(ordinal));
+    if (const auto cost = measure_convolutions(
+            *device, meter, rehearsal.precision, rehearsal.tf32)) {
+      measured.convolutions = *cost;
+    }
+    if (const auto version = module->convolution_version()) {
+      measured.versions["cudnn"] = *version;
+    }
+  }
   for (const auto& [library, version] : device->profile().library_versions) {
     if (library != "driver") measured.versions[library] = version;
   }
@@ -218,11 +229,12 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
 
 std::string to_text(const Calibration& calibration) {
   std::string text = fmt::format(
-      "{} {} {} {} {} {} {}", calibration.planning_bytes,
+      "{} {} {} {} {} {} {} {} {}", calibration.planning_bytes,
       calibration.process_bytes, calibration.instructions,
       calibration.device_bytes, calibration.copies.to_device_bytes_per_second,
       calibration.copies.to_host_bytes_per_second,
-      calibration.device_shared ? 1 : 0);
+      calibration.convolutions.host_bytes,
+      calibration.convolutions.device_bytes, calibration.device_shared ? 1 : 0);
   for (const auto& [library, version] : calibration.versions) {
     text += fmt::format(" {} {}", library, version);
   }
@@ -235,7 +247,9 @@ Result<Calibration> calibration_from_text(const std::string& text) {
   if (!(words >> measured.planning_bytes >> measured.process_bytes >>
         measured.instructions >> measured.device_bytes >>
         measured.copies.to_device_bytes_per_second >>
-        measured.copies.to_host_bytes_per_second >> measured.device_shared) ||
+        measured.copies.to_host_bytes_per_second >>
+        measured.convolutions.host_bytes >>
+        measured.convolutions.device_bytes >> measured.device_shared) ||
       measured.process_bytes <= 0 || measured.instructions <= 0) {
     return Error{ErrorCode::internal,
                  fmt::format("calibration printed \"{}\"", text)};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "device/device_profile.h"
+#include "train/convolution_cost.h"
 #include "train/copy_rates.h"
 
 namespace plimsoll::train {
@@ -30,6 +31,7 @@ struct Calibration {
   std::int64_t instructions = 0;  // of all programs
   std::int64_t device_bytes = 0;  // the driver's, beside its pools there
   CopyRates copies;               // 0 on the CPU
+  ConvolutionCost convolutions;   // likewise
   // Others use the device, and what they hold may be in device_bytes.
   bool device_shared = false;
   std::map<std::string, std::string> versions;  // of the device's libraries

@@ -43,6 +43,9 @@ void set_device_line(const DeviceRehearsals& of, DeviceProfile& profile) {
     slope = std::max(slope, (rise + profile.granularity_bytes + run - 1) / run);
   }
   profile.device_instruction_bytes = slope;
+  const std::int64_t convolutions = of.shallow.convolutions.device_bytes;
+  profile.device_convolution_bytes =
+      convolutions > 0 ? convolutions + profile.granularity_bytes : 0;
   profile.runtime_floor_bytes = 0;
   for (const Calibration* one :
        {&of.shallow, &of.deep, &of.spread, &of.without}) {
@@ -61,6 +64,7 @@ void set_figures(const DeviceRehearsals& of, DeviceProfile& profile) {
   profile.host_product_bytes = std::max<std::int64_t>(
       of.shallow.process_bytes - of.without.process_bytes, 0);
   profile.host_floor_bytes -= profile.host_product_bytes;
+  profile.host_convolution_bytes = of.shallow.convolutions.host_bytes;
   profile.copy_to_device_bytes_per_second =
       of.deep.copies.to_device_bytes_per_second;
   profile.copy_to_host_bytes_per_second =

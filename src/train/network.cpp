@@ -233,13 +233,15 @@ DType input_dtype(const ModelSpec& model, DType precision) {
   return all.value_or(master_dtype(precision));
 }
 
-Result<Network> build_shapes(Builder& builder, const ModelSpec& model) {
+Result<Network> build_shapes(Builder& builder, const ModelSpec& model,
+                             DType precision) {
   std::vector<Dim> dims = {Dim::batch()};
   dims.insert(dims.end(), model.input.begin(), model.input.end());
   const ValueId input = builder.input(
       "features",
       {takes_indices(model) ? DType::i32 : DType::f32, Shape(std::move(dims))});
   NetworkOptions options;
+  options.precision = precision;
   options.home.clear();  // where layers run makes no difference here
   return build_network(builder, model, input, options);
 }

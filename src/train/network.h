@@ -36,7 +36,8 @@ bool uses_batch_statistics(const ModelSpec& model);
 DType input_dtype(const ModelSpec& model, DType precision);
 
 // The network of a model's own input, for what its shapes alone tell.
-Result<Network> build_shapes(graph::Builder& builder, const ModelSpec& model);
+Result<Network> build_shapes(graph::Builder& builder, const ModelSpec& model,
+                             DType precision = DType::f32);
 
 // Errors name the layer, the shapes and what was expected. Output, logits and
 // head are of the master type.

@@ -15,7 +15,7 @@ using graph::Builder;
 using graph::Role;
 using graph::ValueId;
 
-// What an embedding_grad sums, where it is the gradient.
+// What an embedding's gradient sums, where it is the whole gradient.
 struct Rows {
   ValueId dy;
   ValueId indices;
@@ -25,7 +25,10 @@ std::optional<Rows> rows_of(const Builder& builder, ValueId gradient) {
   const graph::NodeId producer = graph.value(gradient).producer;
   if (!producer.valid()) return std::nullopt;
   const graph::Node& node = graph.node(producer);
-  if (node.op->name != "embedding_grad") return std::nullopt;
+  const bool of_embedding = node.op->name == "scatter_add" &&
+                            node.attrs.get<std::int64_t>("axis") == 0 &&
+                            !node.attrs.get<bool>("from_end", true);
+  if (!of_embedding) return std::nullopt;
   return Rows{node.inputs[0], node.inputs[1]};
 }
 

@@ -10,7 +10,7 @@
 namespace plimsoll::train {
 
 // Adds the optimiser's state and the updates; `gradients` stand in the order
-// of the parameters. A table whose whole gradient is one embedding_grad is
+// of the parameters. A table whose whole gradient is that of one embedding is
 // updated in the rows of the batch alone (see ops/embedding/embedding.h): that
 // gradient is then never made.
 struct UpdateScalars {

@@ -296,17 +296,22 @@ class JobPlanner {
     if (device) needs.device = device_needs(*device);
   }
 
+  bool uses(bool (*library)(const graph::KernelCandidate&)) const {
+    return std::any_of(planned_.programs.begin(), planned_.programs.end(),
+                       [&](const PlannedProgram& program) {
+                         const auto& steps = program.lowered.instructions;
+                         return std::any_of(steps.begin(), steps.end(),
+                                            [&](const auto& step) {
+                                              return library(step.kernel);
+                                            });
+                       });
+  }
+
   std::int64_t host_floor_beside(const DeviceProfile& device) const {
-    const bool products = std::any_of(
-        planned_.programs.begin(), planned_.programs.end(),
-        [](const PlannedProgram& program) {
-          const auto& steps = program.lowered.instructions;
-          return std::any_of(steps.begin(), steps.end(), [](const auto& step) {
-            return ops::uses_product_library(step.kernel);
-          });
-        });
     return device.host_floor_bytes +
-           (products ? device.host_product_bytes : 0) +
+           (uses(ops::uses_product_library) ? device.host_product_bytes : 0) +
+           (uses(ops::uses_convolution_library) ? device.host_convolution_bytes
+                                                : 0) +
            (is_mixed() ? machine_.profile().runtime_floor_bytes : 0) +
            std::max(device.instruction_bytes,
                     machine_.profile().instruction_bytes) *
@@ -329,7 +334,9 @@ class JobPlanner {
     }
     needs.runtime_floor_bytes =
         device.runtime_floor_bytes +
-        device.device_instruction_bytes * instructions();
+        device.device_instruction_bytes * instructions() +
+        (uses(ops::uses_convolution_library) ? device.device_convolution_bytes
+                                             : 0);
     needs.kernel_bytes = kernel_bytes_;
     needs.allowance_bytes = device.allowance_bytes;
     return needs;

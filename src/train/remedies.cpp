@@ -54,8 +54,10 @@ bool narrow(Variant& variant) {
 bool halve(Variant& variant) {
   if (variant.job.train.precision != DType::f32) return false;
   variant.job.train.precision = DType::bf16;
-  variant.note("compute in bf16 instead of f32, with parameters in f32",
-               "--precision bf16");
+  variant.note(
+      "compute in bf16 instead of f32, with parameters in f32 (the result "
+      "differs by rounding)",
+      "--precision bf16");
   return true;
 }
 

@@ -81,7 +81,6 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
                   [](const SpaceView& space) { return space.fits(); });
   report.choices.micro_batch = job.train.batch;
   report.choices.precision = std::string(name_of(job.train.precision));
-  if (!is_trainable(job.train.precision)) report.choices.numerics = "rounding";
   // The ring also holds the batch that is being trained.
   const Feed& feed = planned.feed(Stage::train);
   report.choices.prefetch_batches =

@@ -29,6 +29,8 @@ DeviceProfile sample() {
   profile.runtime_floor_bytes = 44040193;
   profile.host_floor_bytes = 70000;
   profile.host_product_bytes = 71000;
+  profile.host_convolution_bytes = 72000;
+  profile.device_convolution_bytes = 73000;
   profile.instruction_bytes = 70001;
   profile.device_instruction_bytes = 70004;
   profile.planning_floor_bytes = 70002;
@@ -50,7 +52,7 @@ TEST(DeviceProfileTest, ComesBackFromJsonExactly) {
 // Every key, left out or of a wrong kind, is an error that names it.
 TEST(DeviceProfileTest, EveryKeyIsChecked) {
   const auto good = nlohmann::json::parse(to_json(sample()));
-  ASSERT_EQ(good.size(), 28u);
+  ASSERT_EQ(good.size(), 30u);
   for (const auto& [key, value] : good.items()) {
     auto without = good;
     without.erase(key);

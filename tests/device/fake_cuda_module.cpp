@@ -129,7 +129,7 @@ class FakeKernel final : public CudaKernel {
   bool marks_;
 };
 
-class FakeProduct final : public CudaProduct {
+class FakeWork final : public CudaWork {
  public:
   Status launch(Stream& stream, const void* const* inputs, void* const* outputs,
                 void*) override {
@@ -181,8 +181,8 @@ class FakeDevice final : public CudaDevice {
     }
     return static_cast<CudaKernel*>(kernel.get());
   }
-  Result<std::unique_ptr<CudaProduct>> prepare(const cuda::Product&) override {
-    return std::unique_ptr<CudaProduct>(std::make_unique<FakeProduct>());
+  Result<std::unique_ptr<CudaWork>> prepare(const cuda::Stage&) override {
+    return std::unique_ptr<CudaWork>(std::make_unique<FakeWork>());
   }
   Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) override {
@@ -211,6 +211,9 @@ class FakeModule final : public CudaModule {
     return std::string();
   }
   Result<std::string> compiler_version() override { return std::string("1"); }
+  Result<std::string> convolution_version() override {
+    return Error{ErrorCode::unsupported, "no convolutions: a fake"};
+  }
   Result<std::unique_ptr<CudaDevice>> open(int, const std::string&) override {
     hold(0);
     return std::unique_ptr<CudaDevice>(std::make_unique<FakeDevice>());

@@ -22,7 +22,7 @@ class AnyKernel final : public KernelCatalog {
     if (query.op->name == refused) {
       return Error{ErrorCode::unsupported, "no kernel for it"};
     }
-    return std::vector<KernelCandidate>{{"any", 0, 0, 1e-6, {}}};
+    return std::vector<KernelCandidate>{{"any", 0, 0, 1e-6}};
   }
   std::string_view refused;
 };
@@ -171,6 +171,78 @@ TEST(Lowering, RefusalNamesTheNode) {
   const auto lowered = lower(graph, 4, catalog, ops::standard_ops());
   ASSERT_FALSE(lowered.ok());
   EXPECT_NE(lowered.error().message.find("layer_9/exp"), std::string::npos);
+}
+
+// Offers products whose second operand and result are packed.
+class PackedProducts final : public KernelCatalog {
+ public:
+  Result<std::vector<KernelCandidate>> candidates(
+      const KernelQuery& query) const override {
+    KernelCandidate candidate{"any", 0, 0, 1e-6};
+    if (query.op->name == "matmul") {
+      candidate.input_layouts = {{}, {{8, 6}, {4, 8}, {0}, {4}}};
+      // Padded from 6 columns to 8.
+      candidate.output_layouts = {{{4, 6}, {4, 16}, {1}, {4}}};
+    }
+    return std::vector{candidate};
+  }
+};
+
+TEST(Lowering, PacksWhatAKernelWantsPacked) {
+  Builder b;
+  const ValueId x = b.input("x", kRow);
+  const ValueId w = b.state("w", Role::parameter, {DType::f32, Shape{8, 6}});
+  const ValueId first = ops::matmul(b, x, w);
+  b.output(ops::add(b, first, ops::matmul(b, ops::exp(b, x), w)));
+  const Graph graph = *std::move(b).finish();
+  const auto lowered = lower(graph, 4, PackedProducts(), ops::standard_ops());
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  std::vector<std::string> names;
+  for (const Instruction& step : lowered->instructions) {
+    names.emplace_back(step.op->name);
+  }
+  // Both products read one packed copy of the weights.
+  EXPECT_EQ(names, (std::vector<std::string>{"pack", "matmul", "unpack", "exp",
+                                             "matmul", "unpack", "add"}));
+  const auto& steps = lowered->instructions;
+  EXPECT_EQ(steps[0].inputs[0], lowered->states[0]);
+  EXPECT_EQ(steps[1].inputs[1], steps[0].outputs[0]);
+  EXPECT_EQ(steps[4].inputs[1], steps[0].outputs[0]);
+  EXPECT_EQ(steps[4].after, (std::vector<int>{0, 3}));
+  EXPECT_EQ(lowered->buffer(steps[0].outputs[0]).bytes, 8 * 6 * 4);
+  EXPECT_EQ(lowered->buffer(steps[1].outputs[0]).bytes, 4 * 8 * 4);
+  EXPECT_EQ(steps[2].inputs[0], steps[1].outputs[0]);
+  EXPECT_EQ(lowered->buffer(steps[2].outputs[0]).bytes, 4 * 6 * 4);
+  EXPECT_EQ(steps[6].inputs[0], steps[2].outputs[0]);
+}
+
+// A copy of the weights that lived from forward into backward would cost its
+// memory for the whole step.
+TEST(Lowering, PacksAgainInAnotherPhase) {
+  Builder b;
+  const ValueId x = b.input("x", kRow);
+  const ValueId w = b.state("w", Role::parameter, {DType::f32, Shape{8, 6}});
+  b.output(ops::matmul(b, x, w));
+  b.set_phase(Phase::backward);
+  b.output(ops::matmul(b, ops::exp(b, x), w));
+  const Graph graph = *std::move(b).finish();
+  const auto lowered = lower(graph, 4, PackedProducts(), ops::standard_ops());
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  EXPECT_EQ(
+      std::count_if(
+          lowered->instructions.begin(), lowered->instructions.end(),
+          [](const Instruction& step) { return step.op->name == "pack"; }),
+      2);
+}
+
+TEST(Layout, GapsAndOverlapsAreRefused) {
+  EXPECT_TRUE(digits_of({{8, 6}, {4, 8}, {0}, {4}}));
+  EXPECT_FALSE(digits_of({{8, 6}, {4, 9}, {0}, {4}}));
+  EXPECT_FALSE(digits_of({{8, 6}, {4, 4}, {0}, {4}}));
+  EXPECT_FALSE(digits_of({{8, 6}, {4, 8}, {2}, {4}}));
+  EXPECT_FALSE(digits_of({{8, 6}, {4, 8, 1}, {0}, {4}}));
+  EXPECT_FALSE(digits_of({{8, 0}, {4, 8}, {0}, {4}}));
+  EXPECT_EQ((Layout{{7, 5}, {4, 8}, {0}, {4}}.elements()), 40);
 }
 
 TEST(Lowering, RefusesShapesPastAnyMemory) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ops/convolution/conv_shape.h"
 #include "ops/cpu_kernels.h"
 #include "ops/harness.h"
@@ -71,6 +73,67 @@ TEST(Convolution, BatchStaysASymbol) {
   const ValueId back = conv2d_transpose(builder, y, w, settings, 28, 28);
   ASSERT_TRUE(builder.ok()) << builder.status().error().message;
   EXPECT_EQ(builder.type(back).to_string(), "f32[B, 28, 28, 3]");
+}
+
+const OpRecord& record_named(const std::vector<OpRecord>& records,
+                             std::string_view name) {
+  for (const OpRecord& record : records) {
+    if (record.name == name) return record;
+  }
+  ADD_FAILURE() << "no record " << name;
+  return records.front();
+}
+
+// Offers of the CPU for one record in f32.
+std::vector<graph::KernelCandidate> offers(std::string_view name) {
+  const auto records = convolution_records();
+  const OpRecord& record = record_named(records, name);
+  const auto outputs = record.op->infer(record.inputs, record.attrs);
+  ComputeThreads threads(2);
+  const auto factory = make_cpu_kernels(threads);
+  std::vector<graph::KernelCandidate> offered;
+  threads.enter([&] {
+    const auto found = factory->candidates(
+        {record.op, record.inputs, *outputs, &record.attrs});
+    if (found) offered = *found;
+  });
+  return offered;
+}
+
+// Weights are packed by the plan, once, and not inside of each launch.
+TEST(Convolution, TheLibraryWantsWeightsPacked) {
+  for (const char* name :
+       {"conv2d_blocks", "conv2d_data_grad_blocks", "conv2d_blocks_groups"}) {
+    const auto offered = offers(name);
+    const auto library =
+        std::find_if(offered.begin(), offered.end(), [](const auto& candidate) {
+          return candidate.name.find(":onednn:") != std::string::npos;
+        });
+    if (library == offered.end()) GTEST_SKIP() << "oneDNN has none here";
+    ASSERT_EQ(library->input_layouts.size(), 2u) << name;
+    EXPECT_FALSE(library->input_layouts[0].is_packed()) << name;
+    EXPECT_TRUE(library->input_layouts[1].is_packed()) << name;
+    EXPECT_NE(library->name.find(":t2"), std::string::npos) << library->name;
+  }
+  for (const graph::KernelCandidate& one :
+       offers("conv2d_weight_grad_blocks")) {
+    if (one.name.find(":onednn:") == std::string::npos) continue;
+    ASSERT_EQ(one.output_layouts.size(), 1u);
+    EXPECT_TRUE(one.output_layouts[0].is_packed());
+  }
+}
+
+// Those that allocate in every launch stay out: our own do it as well.
+TEST(Convolution, NoImplementationThatAllocatesIsOffered) {
+  for (const OpRecord& record : convolution_records()) {
+    const auto offered = offers(record.name);
+    EXPECT_FALSE(offered.empty()) << record.name;
+    for (const graph::KernelCandidate& one : offered) {
+      EXPECT_EQ(one.name.find(":ref"), std::string::npos) << one.name;
+      EXPECT_EQ(one.name.find(":gemm"), std::string::npos)
+          << one.name << " at " << record.name;
+    }
+  }
 }
 
 std::string refusal(const std::string& op, const graph::TypeList& inputs,

@@ -71,15 +71,15 @@ Status CudaHarness::launch(const cuda::OpCode& code,
                            const std::vector<void*>& inputs,
                            const std::vector<void*>& outputs, void* scratch) {
   for (const auto& stage : code.stages) {
-    if (const auto* product = std::get_if<cuda::Product>(&stage)) {
-      PLIMSOLL_ASSIGN(const auto prepared, device_.prepare(*product));
+    const auto* function = std::get_if<cuda::Function>(&stage);
+    if (function == nullptr) {
+      PLIMSOLL_ASSIGN(const auto prepared, device_.prepare(stage));
       PLIMSOLL_RETURN_IF_ERROR(
           prepared->launch(stream_, inputs.data(), outputs.data(), scratch));
       continue;
     }
-    const auto& function = std::get<cuda::Function>(stage);
     CudaCall call;
-    call.function = &function;
+    call.function = function;
     std::vector<void*> pointers;
     for (void* input : inputs) {
       call.inputs.push_back(static_cast<int>(pointers.size()));
@@ -93,7 +93,7 @@ Status CudaHarness::launch(const cuda::OpCode& code,
       call.scratch = static_cast<int>(pointers.size());
       pointers.push_back(scratch);
     }
-    call.blocks = static_cast<int>(function.blocks);
+    call.blocks = static_cast<int>(function->blocks);
     PLIMSOLL_ASSIGN(CudaKernel* const kernel,
                     device_.load(cuda_kernel_source(
                         {call}, static_cast<int>(pointers.size()))));

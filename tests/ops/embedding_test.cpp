@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/cpu_kernels.h"
+#include "ops/indexing/indexing.h"
 #include "ops/registry.h"
 #include "ops/run_op.h"
 
@@ -33,8 +34,8 @@ TEST(EmbeddingUpdate, OfRowsIsTheDenseOneBitForBit) {
   const ValueId rate = builder.input("rate", {DType::f32, Shape{}});
   const ValueId indices =
       builder.input("indices", {DType::i32, Shape{Dim::batch(), 2}});
-  const ValueId dense =
-      sgd(builder, table, embedding_grad(builder, dy, indices, kRows), rate);
+  const ValueId dense = sgd(
+      builder, table, scatter_add(builder, dy, indices, kRows, 0, false), rate);
   const ValueId rows = sgd_rows(builder, table, dy, rate, indices);
   ASSERT_TRUE(builder.ok()) << builder.status().error().message;
   const auto graph = std::move(builder).finish();

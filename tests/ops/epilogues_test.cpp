@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/passes.h"
+#include "ops/convolution/convolution.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/matmul/matmul.h"
 #include "ops/run_op.h"
@@ -62,6 +63,18 @@ TEST(Epilogues, BiasAndReluBecomePartOfTheProduct) {
   Layer layer;
   Builder& b = layer.builder;
   b.output(relu(b, add(b, matmul(b, layer.x, layer.w), layer.bias)));
+  const Graph folded = fold(std::move(b));
+  ASSERT_EQ(folded.nodes.size(), 1u);
+  EXPECT_EQ(folded.nodes[0].inputs.size(), 3u);
+  EXPECT_EQ(folded.nodes[0].attrs.get<std::string>("activation"), "relu");
+}
+
+TEST(Epilogues, BiasAndReluBecomePartOfTheConvolution) {
+  Builder b;
+  const ValueId x = b.input("x", {DType::f32, {Dim::batch(), 5, 6, 2}});
+  const ValueId w = b.input("w", {DType::f32, {7, 3, 3, 2}});
+  const ValueId bias = b.input("bias", {DType::f32, {7}});
+  b.output(relu(b, add(b, conv2d(b, x, w, {}), bias)));
   const Graph folded = fold(std::move(b));
   ASSERT_EQ(folded.nodes.size(), 1u);
   EXPECT_EQ(folded.nodes[0].inputs.size(), 3u);

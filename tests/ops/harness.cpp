@@ -47,26 +47,30 @@ std::string text_of(const Sharing& sharing) {
   return text;
 }
 
-Run run_guarded(const Case& test, Kernel& kernel, std::int64_t scratch_bytes,
-                const Sharing& sharing, int poison, ComputeThreads& threads) {
+Run run_guarded(const Case& test, Kernel& kernel,
+                const graph::KernelCandidate& candidate, const Sharing& sharing,
+                int poison, ComputeThreads& threads) {
   std::vector<GuardedBuffer> inputs;
   std::vector<GuardedBuffer> outputs;
   std::vector<Bytes> written;
   std::vector<const void*> input_pointers;
   std::vector<void*> output_pointers;
-  for (const RefTensor& value : test.values) {
-    written.push_back(encode(value));
+  for (std::size_t i = 0; i < test.values.size(); ++i) {
+    written.push_back(
+        encode(packed(test.values[i], candidate.input_layouts, i)));
     inputs.emplace_back(written.back().size()).write(written.back());
     input_pointers.push_back(inputs.back().data());
   }
   for (std::size_t i = 0; i < test.outputs.size(); ++i) {
-    outputs.emplace_back(static_cast<std::size_t>(test.outputs[i].bytes()));
+    const graph::TensorType type =
+        packed_type(test.outputs[i], candidate.output_layouts, i);
+    outputs.emplace_back(static_cast<std::size_t>(type.bytes()));
     outputs.back().poison(poison);
     output_pointers.push_back(
         sharing[i] < 0 ? outputs.back().data()
                        : inputs[static_cast<std::size_t>(sharing[i])].data());
   }
-  GuardedBuffer scratch(static_cast<std::size_t>(scratch_bytes));
+  GuardedBuffer scratch(static_cast<std::size_t>(candidate.scratch_bytes));
   scratch.poison(poison);
 
   LaunchStatus status = LaunchStatus::failed;
@@ -91,9 +95,16 @@ Run run_guarded(const Case& test, Kernel& kernel, std::int64_t scratch_bytes,
     if (!outputs[i].intact()) {
       run.mistakes.push_back(fmt::format("writes outside of output {}", i));
     }
-    run.outputs.push_back(
-        sharing[i] < 0 ? outputs[i].read()
-                       : inputs[static_cast<std::size_t>(sharing[i])].read());
+    const graph::TensorType type =
+        packed_type(test.outputs[i], candidate.output_layouts, i);
+    Bytes bytes = sharing[i] < 0
+                      ? outputs[i].read()
+                      : inputs[static_cast<std::size_t>(sharing[i])].read();
+    if (type != test.outputs[i]) {
+      bytes = encode(unpacked(decode(type, bytes), test.outputs[i],
+                              candidate.output_layouts, i));
+    }
+    run.outputs.push_back(std::move(bytes));
   }
   return run;
 }
@@ -114,9 +125,6 @@ Mistakes check_candidate(const Case& test, const graph::KernelQuery& query,
   const std::string what = fmt::format(
       "op {}, record {} ({}), candidate {}", query.op->name, test.record->name,
       name_of(test.outputs[0].dtype), candidate.name);
-  if (!candidate.output_layouts.empty()) {
-    return {what + ": layouts other than row-major are not compared"};
-  }
   std::unique_ptr<Kernel> kernel;
   std::string refusal;
   threads.enter([&] {
@@ -130,8 +138,7 @@ Mistakes check_candidate(const Case& test, const graph::KernelQuery& query,
   if (kernel == nullptr) return {what + ": not created: " + refusal};
 
   const auto run = [&](const Sharing& sharing, int poison) {
-    return run_guarded(test, *kernel, candidate.scratch_bytes, sharing, poison,
-                       threads);
+    return run_guarded(test, *kernel, candidate, sharing, poison, threads);
   };
   return check_runs(test, fmt::format("{}, {} threads", what, threads.size()),
                     run, seen);

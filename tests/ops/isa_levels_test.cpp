@@ -7,6 +7,7 @@
 
 #include "base/philox.h"
 #include "ops/loss/loss_loops.h"
+#include "ops/random/fill_loops.h"
 #include "ops/random/random_loops.h"
 #include "ops/reduction/reduction_loops.h"
 #include "ops/softmax/softmax_loops.h"
@@ -33,6 +34,7 @@ struct Level {
   SoftmaxTables softmax;
   LossTables loss;
   RandomTables random;
+  FillTables fill;
 };
 
 std::vector<Level> levels_here() {
@@ -40,11 +42,13 @@ std::vector<Level> levels_here() {
 #if defined(__x86_64__)
   if (best_isa() >= Isa::v3) {
     levels.push_back({isa_v3::reduction_tables(), isa_v3::softmax_tables(),
-                      isa_v3::loss_tables(), isa_v3::random_tables()});
+                      isa_v3::loss_tables(), isa_v3::random_tables(),
+                      isa_v3::fill_tables()});
   }
   if (best_isa() >= Isa::v4) {
     levels.push_back({isa_v4::reduction_tables(), isa_v4::softmax_tables(),
-                      isa_v4::loss_tables(), isa_v4::random_tables()});
+                      isa_v4::loss_tables(), isa_v4::random_tables(),
+                      isa_v4::fill_tables()});
   }
 #endif
   return levels;
@@ -52,7 +56,8 @@ std::vector<Level> levels_here() {
 
 Level baseline() {
   return {isa_baseline::reduction_tables(), isa_baseline::softmax_tables(),
-          isa_baseline::loss_tables(), isa_baseline::random_tables()};
+          isa_baseline::loss_tables(), isa_baseline::random_tables(),
+          isa_baseline::fill_tables()};
 }
 
 // Everything a level makes of the same inputs, one after the other.
@@ -60,7 +65,7 @@ template <class T>
 std::vector<T> results(const ReductionLoops<T>& sum,
                        const ReductionLoops<T>& max,
                        const SoftmaxLoops<T>& softmax, const LossLoops<T>& loss,
-                       DropoutLoop<T> dropout) {
+                       DropoutLoop<T> dropout, const FillLoops<T>& fill) {
   const auto x = numbers<T>(0, -8, 8);
   const auto labels = numbers<T>(1, 0, 1);
   const std::vector<std::int32_t> classes = {0, 5, 82, 40, 1, 2, 3, -1, 83};
@@ -91,17 +96,23 @@ std::vector<T> results(const ReductionLoops<T>& sum,
   keep(kCount);
   dropout(x.data(), 128, kCount, {7, 3, 1u << 30}, T(1.5), out.data());
   keep(kCount);
+  for (const auto loop : {fill.uniform, fill.normal}) {
+    loop({7, 8, 3, -1, 4, 3}, 128, kCount, out.data());
+    keep(kCount);
+  }
   return all;
 }
 
 std::vector<float> in_f32(const Level& level) {
   return results(level.reduction.sum_f32, level.reduction.max_f32,
-                 level.softmax.f32, level.loss.f32, level.random.dropout_f32);
+                 level.softmax.f32, level.loss.f32, level.random.dropout_f32,
+                 level.fill.f32);
 }
 
 std::vector<double> in_f64(const Level& level) {
   return results(level.reduction.sum_f64, level.reduction.max_f64,
-                 level.softmax.f64, level.loss.f64, level.random.dropout_f64);
+                 level.softmax.f64, level.loss.f64, level.random.dropout_f64,
+                 level.fill.f64);
 }
 
 // By value, except that any NaN equals any other.

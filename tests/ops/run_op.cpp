@@ -14,22 +14,23 @@ Result<std::vector<RefTensor>> launch(const graph::KernelQuery& query,
                                       ComputeThreads& threads) {
   const auto factory = make_cpu_kernels(threads);
   PLIMSOLL_ASSIGN(const auto candidates, factory->candidates(query));
-  PLIMSOLL_ASSIGN(const auto kernel,
-                  factory->create(query, candidates.front()));
+  const graph::KernelCandidate& best = candidates.front();
+  PLIMSOLL_ASSIGN(const auto kernel, factory->create(query, best));
   std::vector<GuardedBuffer> buffers;
   std::vector<const void*> from;
   std::vector<void*> to;
-  for (const RefTensor& input : inputs) {
-    const auto bytes = encode(input);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto bytes = encode(packed(inputs[i], best.input_layouts, i));
     buffers.emplace_back(bytes.size()).write(bytes);
     from.push_back(buffers.back().data());
   }
-  for (const graph::TensorType& type : query.outputs) {
+  for (std::size_t i = 0; i < query.outputs.size(); ++i) {
+    const graph::TensorType type =
+        packed_type(query.outputs[i], best.output_layouts, i);
     buffers.emplace_back(static_cast<std::size_t>(type.bytes())).poison(0xFF);
     to.push_back(buffers.back().data());
   }
-  GuardedBuffer scratch(
-      static_cast<std::size_t>(candidates.front().scratch_bytes));
+  GuardedBuffer scratch(static_cast<std::size_t>(best.scratch_bytes));
   scratch.poison(0xFF);
   const LaunchArgs args{from.data(), to.data(), scratch.data()};
   if (kernel->launch(args) != LaunchStatus::ok) {
@@ -38,8 +39,10 @@ Result<std::vector<RefTensor>> launch(const graph::KernelQuery& query,
   }
   std::vector<RefTensor> outputs;
   for (std::size_t i = 0; i < query.outputs.size(); ++i) {
-    outputs.push_back(
-        decode(query.outputs[i], buffers[inputs.size() + i].read()));
+    const graph::TensorType type =
+        packed_type(query.outputs[i], best.output_layouts, i);
+    outputs.push_back(unpacked(decode(type, buffers[inputs.size() + i].read()),
+                               query.outputs[i], best.output_layouts, i));
   }
   return outputs;
 }

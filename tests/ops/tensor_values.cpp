@@ -94,6 +94,42 @@ RefTensor decode(const graph::TensorType& type,
   });
 }
 
+namespace {
+
+bool lies_packed(const std::vector<graph::Layout>& layouts, std::size_t at) {
+  return at < layouts.size() && layouts[at].is_packed();
+}
+
+RefTensor moved(std::string_view op, const RefTensor& tensor,
+                const graph::TensorType& type, const graph::Layout& layout) {
+  const auto count = static_cast<std::size_t>(type.shape.elements());
+  std::vector<RefTensor> outputs = {{type, std::vector<double>(count)}};
+  find_reference(op)({tensor}, graph::attrs_of(layout), outputs);
+  return outputs[0];
+}
+
+}  // namespace
+
+graph::TensorType packed_type(const graph::TensorType& type,
+                              const std::vector<graph::Layout>& layouts,
+                              std::size_t at) {
+  if (!lies_packed(layouts, at)) return type;
+  return {type.dtype, {layouts[at].elements()}};
+}
+
+RefTensor packed(const RefTensor& tensor,
+                 const std::vector<graph::Layout>& layouts, std::size_t at) {
+  if (!lies_packed(layouts, at)) return tensor;
+  return moved("pack", tensor, packed_type(tensor.type, layouts, at),
+               layouts[at]);
+}
+
+RefTensor unpacked(const RefTensor& tensor, const graph::TensorType& type,
+                   const std::vector<graph::Layout>& layouts, std::size_t at) {
+  if (!lies_packed(layouts, at)) return tensor;
+  return moved("unpack", tensor, type, layouts[at]);
+}
+
 std::vector<RefTensor> random_inputs(const OpRecord& record,
                                      const graph::TypeList& types) {
   std::vector<RefTensor> inputs;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "graph/layout.h"
 #include "ops/op_record.h"
 #include "ops/reference.h"
 
@@ -13,6 +14,16 @@ namespace plimsoll::ops::testing {
 std::vector<std::byte> encode(const RefTensor& tensor);
 RefTensor decode(const graph::TensorType& type,
                  std::span<const std::byte> bytes);
+
+// A tensor as it lies in its layout, number `at` of some that may be missing:
+// packed, or as it is.
+graph::TensorType packed_type(const graph::TensorType& type,
+                              const std::vector<graph::Layout>& layouts,
+                              std::size_t at);
+RefTensor packed(const RefTensor& tensor,
+                 const std::vector<graph::Layout>& layouts, std::size_t at);
+RefTensor unpacked(const RefTensor& tensor, const graph::TensorType& type,
+                   const std::vector<graph::Layout>& layouts, std::size_t at);
 
 // Repeatable values in the record's ranges, rounded to what the given types
 // can hold in f32, so that an f64 run sees the same numbers.

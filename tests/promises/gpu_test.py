@@ -152,6 +152,25 @@ class Gpu(JobTest):
     def test_forecast_in_f64(self):
         self.forecast_of(self.write_job(wide(512, 64)), "--precision", "f64")
 
+    def test_forecast_in_halves(self):
+        for precision in ("bf16", "f16"):
+            self.forecast_of(self.write_job(wide(1024, 256)), "--precision",
+                             precision)
+
+    def test_halves_learn_what_the_cpu_learns(self):
+        path = self.write_job(wide(300, 48, examples=1000, epochs=2))
+        for precision in ("bf16", "f16"):
+            here, there = (
+                self.train(path, *device, "--host-memory", "4GiB",
+                           "--precision", precision, watched=False)
+                .summary["loss_by_epoch"] for device in (DEVICE, ()))
+            for one, other in zip(here, there):
+                self.assertAlmostEqual(one, other, delta=0.02 * abs(other))
+
+    def test_f16_resumes_with_the_same_bits(self):
+        self.check_resumes(self.write_job(
+            wide(64, 16, examples=640, precision="f16")))
+
     def test_forecast_of_many_launches(self):
         layers = [dense(96 + 8 * (i % 12), "relu") for i in range(48)]
         job = network(96, layers + [dense(1, "sigmoid")], 256)

@@ -44,7 +44,7 @@ def random_job(dice):
             dice.choice([7, 2000]), [features], source["labels"])
     job["train"] |= {
         "batch": dice.choice([1, 2, 32, 100, 1024, 10000]),
-        "precision": dice.choice(["f32", "f32", "f64"]),
+        "precision": dice.choice(["f32", "f32", "f64", "bf16", "f16"]),
         "optimizer": dice.choice([
             {"type": "sgd"}, {"type": "sgd", "momentum": 0.9},
             {"type": "adam"}, {"type": "adamw", "learning_rate": 0.01}])}

@@ -80,6 +80,23 @@ class RunTest(JobTest):
 
 
 class UsedDirectory(RunTest):
+    def test_halves_resume_with_the_same_bits(self):
+        self.job["model"]["layers"].insert(
+            1, {"type": "batch_normalization", "precision": "f32"})
+        for precision in ("bf16", "f16"):
+            parts = []
+            for folder, epochs, more in (("whole", 4, ()), ("parts", 2, ()),
+                                         ("parts", 4, ("--resume",))):
+                self.run_dir = self.path(f"{precision}-{folder}")
+                self.run_job("--precision", precision, "--epochs", epochs,
+                             *more)
+                parts.append(tensors_of(read_bytes(os.path.join(
+                    self.run_dir, "checkpoints/last.safetensors"))))
+            self.assertEqual(parts[0], parts[2])
+            self.assertNotEqual(parts[0], parts[1])
+            self.assertEqual("loss_scale" in parts[0], precision == "f16")
+            self.assertEqual(parts[0]["dense_1/kernel"][0], "F32")
+
     def test_a_killed_run_does_not_resume_from_an_earlier_one(self):
         self.run_job()
         fresh = self.weights()

@@ -23,6 +23,7 @@ DeviceRehearsals sample() {
   made.spread = run(300, 324 * kMiB, 401 * kMiB);
   made.without = run(90, 316 * kMiB, 290 * kMiB);
   made.shallow.versions = {{"cublaslt", "13.0.2"}};
+  made.shallow.convolutions = {340 * kMiB, 24 * kMiB};
   return made;
 }
 
@@ -52,6 +53,9 @@ TEST(DeviceCalibration, TheLineIsAboveEveryRehearsal) {
   }
   EXPECT_LE(profile.runtime_floor_bytes, 320 * kMiB);
   EXPECT_EQ(profile.host_product_bytes, 110 * kMiB);
+  EXPECT_EQ(profile.host_convolution_bytes, 340 * kMiB);
+  // And a granule that was not seen.
+  EXPECT_EQ(profile.device_convolution_bytes, 26 * kMiB);
 }
 
 TEST(DeviceCalibration, WhatCannotBeIsNotBelieved) {
@@ -88,11 +92,14 @@ TEST(DeviceCalibration, OnASharedGpuNothingIsKept) {
 TEST(DeviceCalibration, ComesBackFromText) {
   Calibration made = run(100, 320 * kMiB, 400 * kMiB);
   made.device_shared = true;
+  made.convolutions = {12 * kMiB, 4 * kMiB};
   made.versions = {{"cublaslt", "13.0.2"}, {"nvrtc", "13.0"}};
   const auto back = calibration_from_text(to_text(made));
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(back->device_bytes, 320 * kMiB);
   EXPECT_TRUE(back->device_shared);
+  EXPECT_EQ(back->convolutions.host_bytes, 12 * kMiB);
+  EXPECT_EQ(back->convolutions.device_bytes, 4 * kMiB);
   EXPECT_EQ(back->versions, made.versions);
   EXPECT_FALSE(calibration_from_text("12 13").ok());
 }

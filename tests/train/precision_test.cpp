@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "base/units.h"
+#include "device/shipped_profiles.h"
 #include "plimsoll/plimsoll.h"
 #include "train/calibration.h"
 #include "train/planned_job.h"
@@ -248,6 +248,38 @@ TEST(MixedPrecision, WideActivationsTakeHalfTheMemory) {
   }
 }
 
+// Home and host, with every kind of layer that there is to scale and skip.
+TEST(MixedPrecision, IsPlannedForADeviceAndTheCpuBesideIt) {
+  Machine machine(*cpu_profile(2, ""), *shipped_profile("h200"),
+                  ops::CudaSettings{});
+  JobSpec job = wide_job(512, 2, DType::f32);
+  LayerSpec norm, dropout, embedding, flatten;
+  norm.type = "batch_normalization";
+  dropout.type = "dropout";
+  dropout.rate = 0.1;
+  embedding.type = "embedding";
+  embedding.input_dim = 100;
+  embedding.output_dim = 8;
+  flatten.type = "flatten";
+  auto& layers = job.model.layers;
+  layers[1].device = "cpu";
+  layers.insert(layers.begin() + 1, {norm, dropout});
+  layers.insert(layers.begin(), {embedding, flatten});
+  std::map<DType, std::int64_t> bytes;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    job.train.precision = dtype;
+    const auto planned = plan_programs(job, *open_data(job, 2), machine);
+    ASSERT_TRUE(planned.ok()) << planned.error().message;
+    bytes[dtype] = planned->plan.device->pool_bytes;
+    for (const plan::StateNeed& state : planned->needs.states) {
+      const DType kept = state.type.dtype;
+      EXPECT_TRUE(kept != DType::bf16 && kept != DType::f16) << state.name;
+    }
+  }
+  EXPECT_LT(bytes[DType::bf16], bytes[DType::f32]);
+  EXPECT_LT(bytes[DType::f16], bytes[DType::f32]);
+}
+
 TEST(MixedPrecision, IsARemedyThatWorks) {
   Machine machine(*cpu_profile(2, ""));
   const JobSpec job = wide_job(1024, 6, DType::f32);
@@ -263,6 +295,7 @@ TEST(MixedPrecision, IsARemedyThatWorks) {
   for (const Remedy& remedy : *found) {
     if (remedy.apply != "--precision bf16") continue;
     offered = true;
+    EXPECT_NE(remedy.change.find("rounding"), std::string::npos);
     EXPECT_EQ(remedy.host_bytes_saved,
               now.host_peak_bytes - then.host_peak_bytes);
   }
@@ -272,7 +305,8 @@ TEST(MixedPrecision, IsARemedyThatWorks) {
       report_on(half, planned, {line.budget_bytes, "test"}, {});
   EXPECT_TRUE(report.fits);
   EXPECT_EQ(report.choices.precision, "bf16");
-  EXPECT_EQ(report.choices.numerics, "rounding");
+  // The same at every budget: rounding is the remedy's, not the plan's.
+  EXPECT_EQ(report.choices.numerics, "bitwise");
 }
 
 }  // namespace

@@ -283,7 +283,8 @@ class Maker {
     const ValueId step = b_.state("step", Role::counter, {DType::i64, {}});
     optimizer_.type = kOptimizers[static_cast<std::size_t>(pick(4))];
     optimizer_.momentum = pick(2) == 0 ? 0.9 : 0;
-    ASSERT_TRUE(add_updates(b_, optimizer_, used, *gradients, rate, step).ok());
+    ASSERT_TRUE(
+        add_updates(b_, optimizer_, used, *gradients, {rate, step, {}}).ok());
     b_.assign(step, ops::increment(b_, step));
     b_.assign(random_step_, ops::increment(b_, random_step_));
     b_.output(loss);

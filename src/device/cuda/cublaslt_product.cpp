@@ -6,6 +6,7 @@
 
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/operand_address.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -82,7 +83,7 @@ Status set(const Layout& layout, cublasLtMatrixLayoutAttribute_t attribute,
 
 // The library's matrices are column-major: ours, seen so, are transposed, and
 // out' = b' a'.
-class LtProduct final : public CudaProduct {
+class LtProduct final : public CudaWork {
  public:
   LtProduct(cublasLtHandle_t handle, const Product& product)
       : handle_(handle), product_(product) {}
@@ -101,13 +102,7 @@ class LtProduct final : public CudaProduct {
   Status launch(Stream& stream, const void* const* inputs, void* const* outputs,
                 void* scratch) override {
     const auto at = [&](const Operand& operand) {
-      const auto number = static_cast<std::size_t>(operand.number);
-      const void* start = operand.of == Operand::Of::input    ? inputs[number]
-                          : operand.of == Operand::Of::output ? outputs[number]
-                                                              : scratch;
-      // The interface takes results as mutable; operands are only read.
-      return static_cast<std::byte*>(const_cast<void*>(start)) +
-             operand.offset_bytes;
+      return address_of(operand, inputs, outputs, scratch);
     };
     void* const output = at(product_.out_at);
     void* const workspace =
@@ -239,7 +234,7 @@ class LtProduct final : public CudaProduct {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaProduct>> make_cublaslt_product(
+Result<std::unique_ptr<CudaWork>> make_cublaslt_product(
     cublasLtHandle_t handle, const Product& product) {
   auto made = std::make_unique<LtProduct>(handle, product);
   auto prepared = made->prepare();
@@ -251,7 +246,7 @@ Result<std::unique_ptr<CudaProduct>> make_cublaslt_product(
                     name_of(product.operands), name_of(product.output));
     return error;
   }
-  return std::unique_ptr<CudaProduct>(std::move(made));
+  return std::unique_ptr<CudaWork>(std::move(made));
 }
 
 std::string cublaslt_version() {

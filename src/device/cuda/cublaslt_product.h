@@ -9,8 +9,8 @@
 
 namespace plimsoll::cuda {
 
-Result<std::unique_ptr<CudaProduct>> make_cublaslt_product(
-    cublasLtHandle_t handle, const Product& product);
+Result<std::unique_ptr<CudaWork>> make_cublaslt_product(cublasLtHandle_t handle,
+                                                        const Product& product);
 
 // "13.0.2".
 std::string cublaslt_version();

@@ -84,6 +84,7 @@ CudaDeviceImpl::~CudaDeviceImpl() {
     enter_context();
     kernels_.clear();
     if (products_ != nullptr) cublasLtDestroy(products_);
+    close_cudnn(convolutions_);
     memory_.reset();
     static_cast<void>(PLIMSOLL_CUDA(cuDevicePrimaryCtxRelease, device_));
   }
@@ -148,14 +149,19 @@ Result<CudaKernel*> CudaDeviceImpl::load(const std::string& source) {
   return static_cast<CudaKernel*>(found->second.get());
 }
 
-Result<std::unique_ptr<CudaProduct>> CudaDeviceImpl::prepare(
-    const Product& product) {
+Result<std::unique_ptr<CudaWork>> CudaDeviceImpl::prepare(const Stage& stage) {
   enter_context();
+  if (const auto* convolution = std::get_if<Convolution>(&stage)) {
+    if (convolutions_ == nullptr) {
+      PLIMSOLL_ASSIGN(convolutions_, open_cudnn());
+    }
+    return make_cudnn_convolution(convolutions_, *convolution);
+  }
   if (products_ == nullptr) {
     PLIMSOLL_RETURN_IF_ERROR(
         check("cublasLtCreate", cublasLtCreate(&products_)));
   }
-  return make_cublaslt_product(products_, product);
+  return make_cublaslt_product(products_, std::get<Product>(stage));
 }
 
 Result<std::unique_ptr<CudaRecording>> CudaDeviceImpl::record(

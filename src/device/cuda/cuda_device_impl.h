@@ -6,6 +6,7 @@
 #include <map>
 
 #include "device/cuda/cuda_memory_source.h"
+#include "device/cuda/cudnn_convolution.h"
 #include "device/cuda/generated_kernel.h"
 
 namespace plimsoll::cuda {
@@ -27,7 +28,7 @@ class CudaDeviceImpl final : public CudaDevice {
   Result<std::unique_ptr<Event>> make_event() override;
 
   Result<CudaKernel*> load(const std::string& source) override;
-  Result<std::unique_ptr<CudaProduct>> prepare(const Product& product) override;
+  Result<std::unique_ptr<CudaWork>> prepare(const Stage& stage) override;
   Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) override;
   Status pin(void* start, std::int64_t bytes) override;
@@ -52,6 +53,7 @@ class CudaDeviceImpl final : public CudaDevice {
            std::unique_ptr<GeneratedKernel>>
       kernels_;
   cublasLtHandle_t products_ = nullptr;  // made when first needed
+  CudnnHandle convolutions_ = nullptr;   // likewise
 };
 
 }  // namespace plimsoll::cuda

@@ -30,7 +30,7 @@ class Folder {
     const NodeId producer = graph_.value(value).producer;
     if (!producer.valid() || uses_[value.pos()] != 1) return nullptr;
     const Node& node = graph_.node(producer);
-    if (node.op->name != "matmul") return nullptr;
+    if (node.op->name != "matmul" && node.op->name != "conv2d") return nullptr;
     return node.attrs.get<std::string>("activation").empty() ? &node : nullptr;
   }
 

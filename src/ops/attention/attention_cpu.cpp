@@ -70,13 +70,14 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
-  // The last queries first: where the mask is causal they see most.
+  // Head by head, whose keys then stay in the cache; the last queries first:
+  // where the mask is causal they see most.
   void run(const LaunchArgs& args, std::int64_t task, void* scratch) const {
-    const std::int64_t heads = shape_.batch * shape_.heads;
     const std::int64_t blocks = blocks_of(shape_.queries, query_block(shape_));
+    const std::int64_t head = task / blocks;
     const HeadRows queries =
-        query_rows(shape_, task % heads / shape_.heads,
-                   task % heads % shape_.heads, blocks - 1 - task / heads);
+        query_rows(shape_, head / shape_.heads, head % shape_.heads,
+                   blocks - 1 - task % blocks);
     Room room(scratch);
     const Rooms<C> rooms(room, shape_);
     loops_.load_turned(norm_input<T>(args, 0) + at_queries(shape_, queries),
@@ -100,10 +101,10 @@ class AttentionKernel final : public Kernel {
     const std::int64_t width = shape_.width;
     const std::int64_t lanes = queries.lanes;
     const std::int64_t at = at_keys(shape_, keys);
-    loops_.load_rows(norm_input<T>(args, 1) + at, shape_.key_stride(),
-                     keys.count, width, C(1), rooms.k);
-    multiply<C>(keys.count, lanes, width, {rooms.k, width}, {rooms.q, lanes},
-                {rooms.scores, lanes}, false);
+    multiply<C>(keys.count, lanes, width,
+                first_factor(shape_, loops_, norm_input<T>(args, 1) + at,
+                             keys.count, rooms.k),
+                {rooms.q, lanes}, {rooms.scores, lanes}, false);
     hide_unseen(shape_, loops_, shape_.mask ? norm_input<T>(args, 3) : nullptr,
                 queries, keys, rooms.scores, rooms.mask);
     loops_.soften(rooms.scores, keys.count, lanes, rooms.top, rooms.sum,

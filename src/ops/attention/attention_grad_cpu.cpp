@@ -269,12 +269,12 @@ class AttentionGradKernel final : public Kernel {
 
   void query_task(const LaunchArgs& args, std::int64_t task,
                   const Rooms<C>& rooms) const {
-    const std::int64_t heads = shape().batch * shape().heads;
     const std::int64_t blocks =
         blocks_of(shape().queries, query_block(shape()));
+    const std::int64_t head = task / blocks;
     const HeadRows queries =
-        query_rows(shape(), task % heads / shape().heads,
-                   task % heads % shape().heads, blocks - 1 - task / heads);
+        query_rows(shape(), head / shape().heads, head % shape().heads,
+                   blocks - 1 - task % blocks);
     load_queries(args, queries, rooms);
     std::fill_n(rooms.dq, queries.count * shape().width, C(0));
     const std::int64_t end = shape().keys_before(queries.first + queries.count);
@@ -291,9 +291,11 @@ class AttentionGradKernel final : public Kernel {
   // The first keys first: where the mask is causal most queries see them.
   void key_task(const LaunchArgs& args, std::int64_t task,
                 const Rooms<C>& rooms) const {
-    const std::int64_t batch = task % plan_.groups() / shape().key_heads;
-    const std::int64_t key_head = task % plan_.groups() % shape().key_heads;
-    const std::int64_t first = task / plan_.groups() * key_block(shape());
+    const std::int64_t blocks_of_keys =
+        blocks_of(shape().keys, key_block(shape()));
+    const std::int64_t batch = task / blocks_of_keys / shape().key_heads;
+    const std::int64_t key_head = task / blocks_of_keys % shape().key_heads;
+    const std::int64_t first = task % blocks_of_keys * key_block(shape());
     const HeadRows keys = block_of_keys(batch, key_head, first);
     load_keys(args, keys, rooms);
     const Matrix<C> dk{rooms.dk, shape().width};

@@ -77,8 +77,8 @@ struct Matrix {
 // to[m, n] (+)= a[m, k] b[k, n]
 template <class C>
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k,
-              const Matrix<C>& a, const Matrix<C>& b, const Matrix<C>& to,
-              bool accumulate) {
+              const Matrix<const C>& a, const Matrix<const C>& b,
+              const Matrix<C>& to, bool accumulate) {
   GemmArgs<C> args;
   args.m = m;
   args.n = n;
@@ -92,6 +92,20 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k,
   args.c_row = to.row;
   args.accumulate = accumulate;
   gemm_table<C>().direct(args);
+}
+
+// Rows of k or v as a first factor: as they lie, or widened into `room`.
+template <class T>
+Matrix<const Computed<T>> first_factor(const AttentionShape& shape,
+                                       const AttentionLoops<T>& loops,
+                                       const T* rows, std::int64_t count,
+                                       Computed<T>* room) {
+  if constexpr (sizeof(T) == sizeof(Computed<T>)) {
+    return {rows, shape.key_stride()};
+  } else {
+    loops.load_rows(rows, shape.key_stride(), count, shape.width, 1, room);
+    return {room, shape.width};
+  }
 }
 
 // Scores of keys that a query does not see become -infinity. `room` holds a
@@ -149,7 +163,7 @@ inline const AttentionTables& attention_loops() {
   return best;
 }
 
-// Of an op that does `products` of what its definition counts.
+// Of a way that does `work` times what the definition counts, in so many tasks.
 graph::KernelCandidate attention_candidate(const graph::KernelQuery& query,
                                            std::string_view name,
                                            std::int64_t scratch_bytes,

@@ -10,6 +10,37 @@ namespace {
 
 static_assert(kScoreLanes == kRowLanes);
 
+// exp_negative, with fused products where that takes half the time; the
+// candidate's name tells the instruction set.
+template <class C>
+inline void exp_fast(Lanes<C>& lanes) {
+  exp_negative(lanes);
+}
+#if defined(__AVX512F__)
+template <>
+inline void exp_fast<float>(Lanes<float>& lanes) {
+  __m512 x;
+  __builtin_memcpy(&x, &lanes, sizeof(x));
+  constexpr float kLowest = -87.0f;  // below it 0, never subnormal
+  const __mmask16 some =
+      _mm512_cmp_ps_mask(x, _mm512_set1_ps(kLowest), _CMP_NLT_UQ);
+  const __m512 n = _mm512_maskz_roundscale_ps(
+      some, _mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), 0x08);  // to nearest
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), r);
+  __m512 p = _mm512_fmadd_ps(r, _mm512_set1_ps(1.0f / 5040),
+                             _mm512_set1_ps(1.0f / 720));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 120));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 24));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 6));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+  p = _mm512_maskz_scalef_ps(some, p, n);
+  __builtin_memcpy(&lanes, &p, sizeof(p));
+}
+#endif
+
 template <class T>
 void load_rows(const T* from, std::int64_t stride, std::int64_t rows,
                std::int64_t n, Computed<T> factor, Computed<T>* to) {
@@ -181,7 +212,7 @@ void soften(C* scores, std::int64_t keys, std::int64_t lanes, C* top, C* sum,
       const Lanes<C> zero = {};
       from[g] = most[g] == lowest ? zero : most[g];
       before -= from[g];
-      exp_negative(before);
+      exp_fast<C>(before);
       write(before, fade + g * kRowLanes);
     }
     for (std::int64_t j = 0; j < keys; ++j) {
@@ -190,7 +221,7 @@ void soften(C* scores, std::int64_t keys, std::int64_t lanes, C* top, C* sum,
         Lanes<C> s;
         read(at, s);
         s -= from[g];
-        exp_negative(s);
+        exp_fast<C>(s);
         sums[g] += s;
         write(s, at);
       }
@@ -225,7 +256,7 @@ void shares(C* scores, std::int64_t keys, std::int64_t lanes, const C* lse) {
       read(at, s);
       read(lse + i, less);
       s -= less;
-      exp_negative(s);
+      exp_fast<C>(s);
       write(s, at);
     }
   }

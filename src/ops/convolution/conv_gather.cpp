@@ -1,5 +1,8 @@
 #include "ops/convolution/conv_gather.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace plimsoll::ops {
 
 bool GatherAxis::has_adjacent_taps() const {
@@ -42,9 +45,30 @@ std::vector<GatherAxis> gather_axes(const ConvShape& shape, ConvPass pass,
       phase.taps.push_back(k);
       phase.offsets.push_back(reach / stride);
     }
-    axes.push_back(std::move(phase));
+    if (!phase.taps.empty()) axes.push_back(std::move(phase));
   }
   return axes;
+}
+
+Gathers gathers_of(const ConvShape& shape, ConvPass pass) {
+  const auto rows = gather_axes(shape, pass, 0);
+  const auto columns = gather_axes(shape, pass, 1);
+  Gathers gathers;
+  for (const GatherAxis& down : rows) {
+    for (const GatherAxis& across : columns) {
+      gathers.all.push_back(
+          {down, across,
+           pass == ConvPass::data_grad ? shape.filters : shape.channels});
+    }
+  }
+  if (pass == ConvPass::data_grad) {
+    const auto gaps = [&](const std::vector<GatherAxis>& axes, std::size_t at) {
+      return std::ssize(axes) <
+             std::min(shape.settings.strides[at], shape.in[at]);
+    };
+    gathers.leave_gaps = gaps(rows, 0) || gaps(columns, 1);
+  }
+  return gathers;
 }
 
 }  // namespace plimsoll::ops

@@ -29,7 +29,7 @@ struct GatherAxis {
 };
 
 // Forward: one axis. Back to the data: one for each position modulo the
-// stride, since those share their taps.
+// stride, since those share their taps; none where no tap reaches.
 std::vector<GatherAxis> gather_axes(const ConvShape& shape, ConvPass pass,
                                     int axis);
 
@@ -44,5 +44,12 @@ struct Gather {
     return static_cast<std::int64_t>(rows.taps.size() * columns.taps.size());
   }
 };
+
+// All pairs of the axes. Where they leave gaps the result is zero.
+struct Gathers {
+  std::vector<Gather> all;
+  bool leave_gaps = false;
+};
+Gathers gathers_of(const ConvShape& shape, ConvPass pass);
 
 }  // namespace plimsoll::ops

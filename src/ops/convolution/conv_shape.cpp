@@ -32,6 +32,12 @@ double ConvShape::flops() const {
          static_cast<double>(channels_per_group());
 }
 
+double ConvShape::pixels() const {
+  return static_cast<double>(batch) *
+         (static_cast<double>(in[0] * in[1]) * static_cast<double>(channels) +
+          static_cast<double>(out[0] * out[1]) * static_cast<double>(filters));
+}
+
 Conv2dSettings settings_of(const graph::Attrs& attrs) {
   Conv2dSettings settings;
   settings.strides = array_of(attrs, "strides", settings.strides);

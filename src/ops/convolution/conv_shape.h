@@ -29,7 +29,11 @@ struct ConvShape {
   bool is_depthwise() const {
     return settings.groups == channels && filters == channels;
   }
+  std::int64_t weights() const {
+    return filters * kernel[0] * kernel[1] * channels_per_group();
+  }
   double flops() const;
+  double pixels() const;  // elements of x and y
 };
 
 Conv2dSettings settings_of(const graph::Attrs& attrs);

@@ -5,6 +5,8 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/convolution/conv_shape.h"
+#include "ops/convolution/depthwise_cpu.h"
+#include "ops/convolution/onednn_conv_cpu.h"
 #include "ops/convolution/own_conv_cpu.h"
 
 namespace plimsoll::ops {
@@ -20,11 +22,21 @@ Result<std::vector<KernelCandidate>> candidates(const KernelQuery& query,
       conv_shape(kPass, query.inputs, query.outputs, *query.attrs);
   const DType dtype = query.inputs[0].dtype;
   std::vector<KernelCandidate> all;
-  if (kPass == ConvPass::weight_grad) {
+  if (shape.is_depthwise()) {
+    all.push_back(depthwise_candidate(shape, kPass, dtype, threads));
+  } else if (kPass == ConvPass::weight_grad) {
     all.push_back(gathered_sum_candidate(shape, dtype, threads));
   } else {
     all.push_back(gathered_candidate(shape, kPass, dtype, threads));
   }
+  if (dtype != DType::f64) {
+    const auto library = onednn_conv_candidates(shape, kPass, dtype, threads);
+    all.insert(all.end(), library.begin(), library.end());
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const KernelCandidate& a, const KernelCandidate& b) {
+                     return a.seconds < b.seconds;
+                   });
   return all;
 }
 
@@ -35,7 +47,12 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
   const ConvShape shape =
       conv_shape(kPass, query.inputs, query.outputs, *query.attrs);
   const DType dtype = query.inputs[0].dtype;
-  (void)candidate;
+  if (candidate.name.find(":onednn:") != std::string::npos) {
+    return make_onednn_conv(shape, kPass, dtype, candidate, threads);
+  }
+  if (shape.is_depthwise()) {
+    return make_depthwise(shape, kPass, dtype, threads);
+  }
   return kPass == ConvPass::weight_grad
              ? make_gathered_sum(shape, dtype, threads)
              : make_gathered(shape, kPass, dtype, threads);

@@ -33,6 +33,7 @@ struct GatherPlan {
   std::int64_t results = 0;  // channels of a group that come out
   std::int64_t result_channels = 0;
   std::int64_t chunks = 1;
+  bool leaves_gaps = false;        // zeros between the phases' pixels
   std::int64_t tile_elements = 0;  // of a chunk: gathered, then the result
 
   bool is_forward() const { return pass == ConvPass::forward; }
@@ -49,24 +50,22 @@ GatherPlan plan_of(const ConvShape& shape, ConvPass pass,
   plan.results = plan.is_forward() ? o : c;
   plan.result_channels = plan.is_forward() ? shape.filters : shape.channels;
   std::int64_t weights = 0;
-  for (const GatherAxis& rows : gather_axes(shape, pass, 0)) {
-    for (const GatherAxis& columns : gather_axes(shape, pass, 1)) {
-      Phase phase;
-      phase.gather = {rows, columns,
-                      plan.is_forward() ? shape.channels : shape.filters};
-      phase.depth = phase.gather.taps() * plan.sources;
-      phase.weights = weights;
-      weights += phase.depth * plan.results * shape.settings.groups;
-      const std::int64_t pixels = shape.batch * phase.gather.pixels_of_image();
-      phase.tile = std::clamp(
-          kTileBytes / (element_bytes * std::max<std::int64_t>(phase.depth, 1)),
-          kLeastTile, kMostTile);
-      phase.tile = std::clamp<std::int64_t>(pixels, 1, phase.tile);
-      phase.tiles = (pixels + phase.tile - 1) / phase.tile;
-      plan.tile_elements = std::max(plan.tile_elements,
-                                    phase.tile * (phase.depth + plan.results));
-      plan.phases.push_back(std::move(phase));
-    }
+  Gathers gathers = gathers_of(shape, pass);
+  plan.leaves_gaps = gathers.leave_gaps;
+  for (Gather& gather : gathers.all) {
+    Phase phase;
+    phase.depth = gather.taps() * plan.sources;
+    phase.weights = weights;
+    weights += phase.depth * plan.results * shape.settings.groups;
+    const std::int64_t pixels = shape.batch * gather.pixels_of_image();
+    phase.tile = std::clamp(kTileBytes / (element_bytes * phase.depth),
+                            kLeastTile, kMostTile);
+    phase.tile = std::clamp<std::int64_t>(pixels, 1, phase.tile);
+    phase.tiles = (pixels + phase.tile - 1) / phase.tile;
+    plan.tile_elements =
+        std::max(plan.tile_elements, phase.tile * (phase.depth + plan.results));
+    phase.gather = std::move(gather);
+    plan.phases.push_back(std::move(phase));
   }
   if (threads > 1 && shape.flops() > kSmallFlops) {
     plan.chunks = std::int64_t{2} * threads;
@@ -84,8 +83,7 @@ struct GatherRoom {
 template <class C>
 GatherRoom<C> room_of(Room& room, const GatherPlan& plan) {
   const ConvShape& shape = plan.shape;
-  return {room.take<C>(shape.kernel[0] * shape.kernel[1] * shape.filters *
-                       shape.channels_per_group()),
+  return {room.take<C>(shape.weights()),
           room.take<C>(shape.bias ? shape.filters : 0),
           room.take<C>(plan.chunks * plan.tile_elements)};
 }
@@ -108,6 +106,13 @@ class GatheredConv final : public Kernel {
                 room_.bias);
     }
     pack(static_cast<const T*>(args.inputs[1]));
+    if (plan_.leaves_gaps) {
+      std::memset(
+          y_, 0,
+          static_cast<std::size_t>(plan_.shape.batch * plan_.shape.in[0] *
+                                   plan_.shape.in[1] * plan_.shape.channels) *
+              sizeof(T));
+    }
     std::int64_t all = 0;
     for (const Phase& phase : plan_.phases) all += groups() * phase.tiles;
     auto body = [&](std::int64_t chunk) {
@@ -190,7 +195,7 @@ class GatheredConv final : public Kernel {
     args.b_row = plan_.results;
     if (plan_.shape.bias) args.bias = room_.bias + group * plan_.results;
     args.relu = plan_.shape.relu;
-    bool gathered = phase.depth > 0;
+    bool gathered = true;
     bool dense = false;
     if constexpr (kIsComputed<T>) {
       dense = gather.rows.is_dense() && gather.columns.is_dense();
@@ -218,11 +223,7 @@ class GatheredConv final : public Kernel {
   }
 
   void multiply(GemmArgs<C>& args) const {
-    if (args.k == 0) {
-      for (std::int64_t i = 0; i < args.m; ++i) {
-        std::fill_n(args.c + i * args.c_row, args.n, C(0));
-      }
-    } else if (args.n == 1) {
+    if (args.n == 1) {
       args.one_bias = true;
       table_.rows_dot(args);
     } else {
@@ -245,9 +246,7 @@ class GatheredConv final : public Kernel {
               ((image * extents[0] + row) * extents[1] + column) *
                   plan_.result_channels +
               group * plan_.results;
-      for (std::int64_t i = 0; i < plan_.results; ++i) {
-        to[i] = narrowed<T>(from[i]);
-      }
+      narrow_run(from, plan_.results, to);
       from += plan_.results;
     }
   }
@@ -264,20 +263,26 @@ std::int64_t bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
 
 }  // namespace
 
-double gathered_seconds(const ConvShape& shape, std::int64_t gathered,
-                        std::int64_t columns, DType dtype, int threads) {
-  // Measured at 2.8 GHz: elements gathered, and sums of blocks that are wide.
-  constexpr double kGathersPerSecond = 2e9;
-  const double rates[] = {6e9, 40e9, 80e9};
+double gathered_seconds(const ConvShape& shape, const GatherWork& work,
+                        DType dtype, int threads) {
+  // Of one core at 2.8 GHz, measured: long sums in wide blocks, and elements.
+  constexpr double kFlops[] = {10e9, 70e9, 130e9};
+  constexpr double kGathers = 8e9;
+  constexpr double kPacks = 0.25e9;
+  constexpr double kBytes = 10e9;
+  constexpr double kBlockRows = 16;  // what a short sum costs besides
   const double lanes = best_isa() == Isa::v4 ? 16 : 8;
-  const double rate = rates[static_cast<int>(best_isa())] *
-                      std::min(1.0, static_cast<double>(columns) / lanes) *
+  const auto rows = static_cast<double>(work.rows);
+  const auto columns = static_cast<double>(work.columns);
+  const double wide = columns < lanes ? 0.4 * columns / lanes : 1;
+  const double rate = kFlops[static_cast<int>(best_isa())] * work.efficiency *
+                      rows / (rows + kBlockRows) * std::max(wide, 0.07) *
                       (dtype == DType::f64 ? 0.5 : 1.0);
-  const double work =
-      shape.flops() / rate + static_cast<double>(gathered) / kGathersPerSecond;
-  return 1e-6 +
-         work /
-             (shape.flops() > kSmallFlops ? static_cast<double>(threads) : 1.0);
+  const double seconds =
+      shape.flops() / rate + static_cast<double>(work.gathered) / kGathers +
+      static_cast<double>(work.packed) / kPacks +
+      shape.pixels() * static_cast<double>(size_of(dtype)) / kBytes;
+  return 1e-6 + seconds / (shape.flops() > kSmallFlops ? threads : 1);
 }
 
 graph::KernelCandidate gathered_candidate(const ConvShape& shape, ConvPass pass,
@@ -302,8 +307,12 @@ graph::KernelCandidate gathered_candidate(const ConvShape& shape, ConvPass pass,
   candidate.scratch_bytes = room.bytes();
   candidate.private_bytes =
       512 + static_cast<std::int64_t>(plan.phases.size()) * 512;
-  candidate.seconds =
-      gathered_seconds(shape, gathered, plan.results, dtype, threads.size());
+  GatherWork work;
+  work.gathered = gathered;
+  work.packed = shape.weights();
+  work.columns = plan.results;
+  work.rows = plan.phases.empty() ? 1 : plan.phases[0].depth;
+  candidate.seconds = gathered_seconds(shape, work, dtype, threads.size());
   return candidate;
 }
 

@@ -21,8 +21,16 @@ graph::KernelCandidate gathered_sum_candidate(const ConvShape& shape,
 std::unique_ptr<Kernel> make_gathered_sum(const ConvShape& shape, DType dtype,
                                           ComputeThreads& threads);
 
-// Seconds of one launch by these: an estimate that only ranks.
-double gathered_seconds(const ConvShape& shape, std::int64_t gathered,
-                        std::int64_t columns, DType dtype, int threads);
+// What a launch does besides its products.
+struct GatherWork {
+  std::int64_t gathered = 0;  // elements
+  std::int64_t packed = 0;    // weights
+  std::int64_t columns = 0;   // of a product
+  std::int64_t rows = 0;      // that its blocks are cut from, or its depth
+  double efficiency = 1;
+};
+// Seconds of one launch: an estimate that only ranks.
+double gathered_seconds(const ConvShape& shape, const GatherWork& work,
+                        DType dtype, int threads);
 
 }  // namespace plimsoll::ops

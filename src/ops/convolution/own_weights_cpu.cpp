@@ -1,5 +1,5 @@
-// The weights' gradient as products of gathered pixels: for each group, row of
-// the kernel and block of channels, [columns and channels, pixels] times
+// The weights' gradient as products of gathered pixels: for each group, some
+// rows of the kernel and a block of channels, [taps and channels, pixels] times
 // dy [pixels, filters], over fixed parts of the pixels.
 #include <fmt/core.h>
 
@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kTile = 256;          // pixels
 constexpr std::int64_t kMostChannels = 128;  // of a block
+constexpr std::int64_t kSmallDepth = 192;    // a kernel that is taken whole
 constexpr std::int64_t kPieces = 16;         // that a large sum is cut into
 constexpr std::int64_t kMostPartBytes = 16 * kMiB;
 
@@ -20,17 +21,14 @@ struct SumPlan {
   ConvShape shape;
   GatherAxis rows;
   GatherAxis columns;
-  std::int64_t block = 0;   // channels
-  std::int64_t blocks = 0;  // of a group's channels
+  std::int64_t kernel_rows = 1;  // of a unit: one, or all
+  std::int64_t block = 0;        // channels
+  std::int64_t blocks = 0;       // of a group's channels
   std::int64_t units = 0;
   std::int64_t parts = 1;  // of the pixels, by the shape alone
   std::int64_t pixels = 0;
 
-  std::int64_t weights() const {
-    return shape.filters * shape.kernel[0] * shape.kernel[1] *
-           shape.channels_per_group();
-  }
-  std::int64_t depth() const { return shape.kernel[1] * block; }
+  std::int64_t depth() const { return kernel_rows * shape.kernel[1] * block; }
   bool is_pointwise() const {
     return rows.is_identity() && columns.is_identity();
   }
@@ -45,10 +43,14 @@ SumPlan plan_of(const ConvShape& shape, std::int64_t element_bytes) {
   plan.blocks = (c + kMostChannels - 1) / kMostChannels;
   plan.block = (c + plan.blocks - 1) / plan.blocks;
   plan.blocks = (c + plan.block - 1) / plan.block;
-  plan.units = shape.settings.groups * shape.kernel[0] * plan.blocks;
+  if (shape.kernel[0] * shape.kernel[1] * c <= kSmallDepth) {
+    plan.kernel_rows = shape.kernel[0];
+  }
+  plan.units =
+      shape.settings.groups * shape.kernel[0] / plan.kernel_rows * plan.blocks;
   plan.pixels = shape.batch * shape.out[0] * shape.out[1];
   const std::int64_t room = std::max<std::int64_t>(
-      1, kMostPartBytes / (plan.weights() * element_bytes));
+      1, kMostPartBytes / (shape.weights() * element_bytes));
   plan.parts = std::clamp<std::int64_t>(
       std::min((plan.pixels + kTile - 1) / kTile, room), 1,
       (kPieces + plan.units - 1) / plan.units);
@@ -79,10 +81,10 @@ class GatheredSum final : public Kernel {
  public:
   GatheredSum(SumPlan plan, ComputeThreads& threads)
       : plan_(std::move(plan)), table_(gemm_table<C>()), threads_(threads) {
-    for (std::size_t row = 0; row < plan_.rows.taps.size(); ++row) {
+    for (auto first = plan_.rows.offsets.begin();
+         first != plan_.rows.offsets.end(); first += plan_.kernel_rows) {
       gathers_.push_back({plan_.rows, plan_.columns, plan_.shape.channels});
-      gathers_.back().rows.taps = {plan_.rows.taps[row]};
-      gathers_.back().rows.offsets = {plan_.rows.offsets[row]};
+      gathers_.back().rows.offsets = {first, first + plan_.kernel_rows};
     }
   }
 
@@ -104,15 +106,15 @@ class GatheredSum final : public Kernel {
  private:
   struct Unit {
     std::int64_t group;
-    std::int64_t row;      // of the kernel
+    std::int64_t rows;     // which of the kernel's
     std::int64_t channel;  // of the group
     std::int64_t channels;
   };
   Unit unit_at(std::int64_t index) const {
-    const std::int64_t kernel_rows = plan_.shape.kernel[0];
+    const std::int64_t of_group = plan_.shape.kernel[0] / plan_.kernel_rows;
     const std::int64_t channel = index % plan_.blocks * plan_.block;
-    return {index / plan_.blocks / kernel_rows,
-            index / plan_.blocks % kernel_rows, channel,
+    return {index / plan_.blocks / of_group, index / plan_.blocks % of_group,
+            channel,
             std::min(plan_.block, plan_.shape.channels_per_group() - channel)};
   }
   std::int64_t unit_elements() const {
@@ -127,10 +129,10 @@ class GatheredSum final : public Kernel {
     const bool pointwise = plan_.is_pointwise() && kIsComputed<T>;
     C* tile = room_.tiles + here * ((pointwise ? 0 : kTile * plan_.depth()) +
                                     (kIsComputed<T> ? 0 : kTile * filters));
-    const Gather& gather = gathers_[static_cast<std::size_t>(unit.row)];
+    const Gather& gather = gathers_[static_cast<std::size_t>(unit.rows)];
     const T* x = x_ + unit.group * shape.channels_per_group() + unit.channel;
     GemmArgs<C> args;
-    args.m = shape.kernel[1] * unit.channels;
+    args.m = plan_.kernel_rows * shape.kernel[1] * unit.channels;
     args.n = filters;
     args.a_row = 1;
     args.a_col = args.m;
@@ -176,9 +178,10 @@ class GatheredSum final : public Kernel {
     const std::int64_t step = plan_.units * unit_elements();
     const C* sums = room_.sums + index * unit_elements();
     for (std::int64_t o = 0; o < filters; ++o) {
-      T* row = dw_ + ((unit.group * filters + o) * shape.kernel[0] + unit.row) *
+      T* row = dw_ + ((unit.group * filters + o) * shape.kernel[0] +
+                      unit.rows * plan_.kernel_rows) *
                          shape.kernel[1] * c;
-      for (std::int64_t l = 0; l < shape.kernel[1]; ++l) {
+      for (std::int64_t l = 0; l < plan_.kernel_rows * shape.kernel[1]; ++l) {
         for (std::int64_t i = 0; i < unit.channels; ++i) {
           const C* from = sums + (l * unit.channels + i) * filters + o;
           C sum = *from;
@@ -192,7 +195,7 @@ class GatheredSum final : public Kernel {
   }
 
   const SumPlan plan_;
-  std::vector<Gather> gathers_;  // by the kernel's row
+  std::vector<Gather> gathers_;  // by the unit's rows
   const GemmTable<C>& table_;
   ComputeThreads& threads_;
   const T* dy_ = nullptr;
@@ -220,8 +223,13 @@ graph::KernelCandidate gathered_sum_candidate(const ConvShape& shape,
                                ops::name_of(best_isa()), plan.parts);
   candidate.scratch_bytes = room.bytes();
   candidate.private_bytes = 1024 + 512 * shape.kernel[0];
-  candidate.seconds = gathered_seconds(
-      shape, gathered, shape.filters_per_group(), dtype, threads.size());
+  GatherWork work;
+  work.gathered = gathered;
+  work.packed = plan.parts * shape.weights() / 4;
+  work.columns = shape.filters_per_group();
+  work.rows = 2 * plan.depth();  // the sums themselves are long
+  work.efficiency = 0.75;
+  candidate.seconds = gathered_seconds(shape, work, dtype, threads.size());
   return candidate;
 }
 

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "ops/indexing/indexing.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -43,61 +45,8 @@ Shape rows_of(const TensorType& indices, std::int64_t width) {
   return Shape(std::move(dims));
 }
 
-double bytes_of(Types types) {
-  double bytes = 0;
-  for (const TensorType& type : types) {
-    bytes += static_cast<double>(type.bytes());
-  }
-  return bytes;
-}
-
-Result<TypeList> infer_embedding(Types inputs, const Attrs&) {
-  if (inputs.size() != 2 || !is_table(inputs[0]) || !are_indices(inputs[1])) {
-    return mistake("embedding", inputs,
-                   "a table [V, D] and indices [B, ...] of i32 or i64");
-  }
-  return TypeList{
-      {inputs[0].dtype, rows_of(inputs[1], inputs[0].shape.extent(1))}};
-}
-
-Cost embedding_cost(Types inputs, Types outputs, const Attrs&) {
-  return {0, bytes_of(inputs.subspan(1)) + 2 * bytes_of(outputs)};
-}
-
-Result<std::vector<ValueId>> embedding_gradient(
-    graph::GradientContext& context) {
-  const graph::Node& node = context.builder.graph().node(context.node);
-  const ValueId indices = node.inputs[1];
-  const std::int64_t rows =
-      context.builder.type(node.inputs[0]).shape.extent(0);
-  return std::vector{embedding_grad(context.builder,
-                                    context.output_gradients[0], indices, rows),
-                     ValueId()};
-}
-
-Result<TypeList> infer_grad(Types inputs, const Attrs& attrs) {
-  const bool right =
-      inputs.size() == 2 && is_floating(inputs[0].dtype) &&
-      inputs[0].shape.rank() > 0 && inputs[0].shape.extent(-1) > 0 &&
-      are_indices(inputs[1]) && attrs.get<std::int64_t>("rows") > 0 &&
-      inputs[0].shape == rows_of(inputs[1], inputs[0].shape.extent(-1));
-  if (!right) {
-    return mistake("embedding_grad", inputs,
-                   "dy [B, ..., D], indices [B, ...] of i32 or i64, and the "
-                   "number of rows as an attribute");
-  }
-  return TypeList{{inputs[0].dtype, Shape{attrs.get<std::int64_t>("rows"),
-                                          inputs[0].shape.extent(-1)}}};
-}
-
 // Sorting the indices is some tens of steps each.
 constexpr double kFlopsOfIndex = 50;
-
-Cost grad_cost(Types inputs, Types outputs, const Attrs&) {
-  const auto added = static_cast<double>(inputs[0].shape.elements());
-  const auto count = static_cast<double>(inputs[1].shape.elements());
-  return {added + kFlopsOfIndex * count, bytes_of(inputs) + bytes_of(outputs)};
-}
 
 // Where the inputs of an update of `kSlots` states stand: those of the dense
 // update, perhaps with a gate, and the indices behind them.
@@ -173,13 +122,10 @@ OpDef make_update(std::string_view name) {
 }
 
 struct Ops {
-  OpDef embedding = make_op("embedding", infer_embedding, embedding_cost);
-  OpDef grad = make_op("embedding_grad", infer_grad, grad_cost);
   OpDef sgd = make_update<0>("sgd_rows");
   OpDef momentum = make_update<1>("sgd_momentum_rows");
   OpDef adam = make_update<2>("adam_rows");
   OpDef adamw = make_update<2>("adamw_rows");
-  Ops() { embedding.gradient = embedding_gradient; }
 };
 
 const Ops& definitions() {
@@ -210,19 +156,20 @@ AdamUpdate emit_adam(Builder& builder, const OpDef& op,
 
 std::span<const OpDef* const> embedding_ops() {
   static const Ops& ops = definitions();
-  static const std::array<const OpDef*, 6> all = {&ops.embedding, &ops.grad,
-                                                  &ops.sgd,       &ops.momentum,
-                                                  &ops.adam,      &ops.adamw};
+  static const std::array<const OpDef*, 4> all = {&ops.sgd, &ops.momentum,
+                                                  &ops.adam, &ops.adamw};
   return all;
 }
 
 ValueId embedding(Builder& builder, ValueId table, ValueId indices) {
-  return builder.emit(definitions().embedding, {table, indices});
-}
-
-ValueId embedding_grad(Builder& builder, ValueId dy, ValueId indices,
-                       std::int64_t rows) {
-  return builder.emit(definitions().grad, {dy, indices}, {{"rows", rows}});
+  if (!builder.ok()) return {};
+  const TypeList given = {builder.type(table), builder.type(indices)};
+  if (!is_table(given[0]) || !are_indices(given[1])) {
+    builder.fail(mistake("embedding", given,
+                         "a table [V, D] and indices [B, ...] of i32 or i64"));
+    return {};
+  }
+  return gather(builder, table, indices, 0, false);
 }
 
 ValueId sgd_rows(Builder& builder, ValueId table, ValueId dy, ValueId rate,

@@ -12,16 +12,13 @@ namespace plimsoll::ops {
 
 std::span<const graph::OpDef* const> embedding_ops();
 
-// table [V, D], indices [B, ...] of i32 or i64: [B, ..., D].
+// table [V, D], indices [B, ...] of i32 or i64: [B, ..., D]. A gather whose
+// negative indices lie outside.
 graph::ValueId embedding(graph::Builder& builder, graph::ValueId table,
                          graph::ValueId indices);
-// The table's whole gradient, [rows, D]: the rows of dy [B, ..., D] summed by
-// index, in the order of the indices.
-graph::ValueId embedding_grad(graph::Builder& builder, graph::ValueId dy,
-                              graph::ValueId indices, std::int64_t rows);
 
 // The updates of update.h on the rows that `indices` name and no others, with
-// the gradient embedding_grad(dy, indices): a large table costs what a batch
+// the gradient scatter_add(dy, indices): a large table costs what a batch
 // touches. Rows are lazy, as in PyTorch's SparseAdam: the velocity and moments
 // of a row that no index names do not decay, and weight decay passes it by.
 graph::ValueId sgd_rows(graph::Builder& builder, graph::ValueId table,

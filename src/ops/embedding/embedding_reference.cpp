@@ -1,7 +1,6 @@
 #include "ops/embedding/embedding_reference.h"
 
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "ops/update/update.h"
@@ -21,19 +20,6 @@ bool is_row(double index, const RefTensor& table) {
   return index >= 0 && index < static_cast<double>(table.type.shape.extent(0));
 }
 
-void embedding(const Tensors& in, const Attrs&, Tensors& out) {
-  const std::size_t width = width_of(in[0]);
-  for (std::size_t i = 0; i < in[1].values.size(); ++i) {
-    const double index = in[1].values[i];
-    for (std::size_t j = 0; j < width; ++j) {
-      out[0].values[i * width + j] =
-          is_row(index, in[0])
-              ? in[0].values[static_cast<std::size_t>(index) * width + j]
-              : std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-}
-
 // The sums of dy's rows, by where the row begins in `table`.
 std::map<std::size_t, Values> summed(const RefTensor& dy,
                                      const RefTensor& indices,
@@ -47,14 +33,6 @@ std::map<std::size_t, Values> summed(const RefTensor& dy,
     for (std::size_t j = 0; j < width; ++j) sum[j] += dy.values[i * width + j];
   }
   return sums;
-}
-
-void embedding_grad(const Tensors& in, const Attrs&, Tensors& out) {
-  std::fill(out[0].values.begin(), out[0].values.end(), 0.0);
-  for (const auto& [start, sum] : summed(in[0], in[1], out[0])) {
-    std::copy(sum.begin(), sum.end(),
-              out[0].values.begin() + static_cast<std::ptrdiff_t>(start));
-  }
 }
 
 // Copies table and states and calls rule(element, gradient) on those touched.
@@ -108,8 +86,8 @@ void adamw(const Tensors& in, const Attrs& attrs, Tensors& out) {
 }
 
 constexpr Reference kReferences[] = {
-    {"embedding", embedding}, {"embedding_grad", embedding_grad},
-    {"sgd_rows", sgd},        {"sgd_momentum_rows", sgd_momentum},
+    {"sgd_rows", sgd},
+    {"sgd_momentum_rows", sgd_momentum},
     {"adam_rows", adamw},  // without weight decay
     {"adamw_rows", adamw}};
 

@@ -25,8 +25,8 @@ constexpr std::string_view kSortTiles =
     for (u32 k = threadIdx.x; k < $tile; k += 512) {
       u64 key = ~0ull;
       if (start + k < $N) {
-        const i64 row = in$indices[start + k];
-        key = (u64)(row >= 0 && row < $rowsll ? row : $rowsll) << $bits |
+        i64 row = (i64)in$indices[start + k];
+$from_end        key = (u64)(row >= 0 && row < $rowsll ? row : $rowsll) << $bits |
               (start + k);
       }
       tile[k] = key;
@@ -85,7 +85,8 @@ constexpr std::string_view kSum = R"(    u32 stop = first + 1;
 #pragma unroll 4
     for (u32 k = first; k < stop; ++k) {
       const u64 place = keys[k] & ((1ull << $bits) - 1);
-      const Vec<T, $V> next = read<$V>(in$dy + place * $D + column);
+      const Vec<T, $V> next =
+          read<$V>(in$dy + (plane * $N + place) * $D + column);
 #pragma unroll
       for (int j = 0; j < $V; ++j) sum[j] = add(sum[j], (C)load(next.v[j]));
     }
@@ -99,13 +100,16 @@ constexpr std::string_view kPieces = R"(  typedef $T T;
   for (u64 task = block * 512 + threadIdx.x; task < $tasksull;
        task += blocks * 512) {
     const u64 column = task % $groups * $V;
-    const u32 first = (u32)(task / $groups + 1) * $piece;
+    const u64 group = task / $groups;
+    const u64 plane = $several ? group / $more_pieces : 0;
+    const u32 first = (u32)(group - plane * $more_pieces + 1) * $piece;
     const u32 last = min(first + $piece, $N);
     const u64 row = keys[first] >> $bits;
     if (row >= $rowsull || keys[first - 1] >> $bits != row) continue;
 $sum#pragma unroll
     for (int j = 0; j < $V; ++j) {
-      pieces[(u64)(first / $piece) * $D + column + j] = sum[j];
+      pieces[(plane * $all_pieces + first / $piece) * $D + column + j] =
+          sum[j];
     }
   }
 )";
@@ -117,7 +121,9 @@ constexpr std::string_view kUse = R"(  typedef $T T;
 $prepare  for (u64 task = block * 512 + threadIdx.x; task < $tasksull;
        task += blocks * 512) {
     const u64 column = task % $groups * $V;
-    const u32 first = (u32)(task / $groups);
+    const u64 group = task / $groups;
+    const u64 plane = $several ? group / $N : 0;
+    const u32 first = (u32)(group - plane * $N);
     const u32 last = min((first / $piece + 1) * $piece, $N);
     const u64 row = keys[first] >> $bits;
     if (row >= $rowsull) continue;
@@ -125,37 +131,38 @@ $prepare  for (u64 task = block * 512 + threadIdx.x; task < $tasksull;
 $sum    for (u32 k = last; k < $N && keys[k] >> $bits == row; k += $piece) {
 #pragma unroll
       for (int j = 0; j < $V; ++j) {
-        sum[j] = add(sum[j], pieces[(u64)(k / $piece) * $D + column + j]);
+        sum[j] = add(sum[j], pieces[(plane * $all_pieces + k / $piece) * $D +
+                                    column + j]);
       }
     }
-    const u64 at = row * $D + column;
+    const u64 at = (plane * $rowsull + row) * $D + column;
 $use  }
 )";
 
 struct Sizes {
-  std::int64_t count, tile, piece, merges, width, vector, groups, pieces_offset,
-      scratch_bytes, keys_offset;
+  std::int64_t count, tile, piece, pieces, merges, vector, groups,
+      pieces_offset, scratch_bytes, keys_offset;
 };
 
-Sizes sizes_of(const RowKeys& keys, const graph::TensorType& dy) {
+Sizes sizes_of(const CudaSummedRows& how, const graph::TensorType& dy) {
   Sizes s{};
-  s.count = keys.count;
+  s.count = how.keys.count;
   s.tile = std::clamp<std::int64_t>(cuda_power_of_two(s.count), 2, kTile);
   // About as many pieces as a piece has rows: one row of all indices is the
   // worst case.
   s.piece = kLeastPiece;
   while (s.piece * s.piece < s.count) s.piece *= 2;
   for (std::int64_t run = s.tile; run < s.count; run *= 2) ++s.merges;
-  s.width = dy.shape.extent(-1);
-  s.vector = cuda_width(size_of(dy.dtype), s.width);
-  s.groups = s.width / s.vector;
+  s.vector = cuda_width(size_of(dy.dtype), how.width);
+  s.groups = how.width / s.vector;
   s.keys_offset = s.merges % 2 * s.count * 8;
   s.pieces_offset =
       round_up((s.merges > 0 ? 2 : 1) * s.count * 8, std::int64_t{16});
   s.scratch_bytes = s.pieces_offset;
-  if (s.count > s.piece) {
-    s.scratch_bytes += ((s.count - 1) / s.piece + 1) * s.width *
-                       size_of(cuda_compute(dy.dtype));
+  s.pieces = s.count > 0 ? (s.count - 1) / s.piece + 1 : 0;
+  if (s.pieces > 1) {
+    s.scratch_bytes +=
+        how.planes * s.pieces * how.width * size_of(cuda_compute(dy.dtype));
   }
   return s;
 }
@@ -165,7 +172,7 @@ Sizes sizes_of(const RowKeys& keys, const graph::TensorType& dy) {
 cuda::OpCode cuda_summed_rows(const graph::KernelQuery& query,
                               const CudaSummedRows& how) {
   const graph::TensorType& dy = query.inputs[static_cast<std::size_t>(how.dy)];
-  const Sizes s = sizes_of(how.keys, dy);
+  const Sizes s = sizes_of(how, dy);
   cuda::OpCode code;
   code.name = fmt::format("{}:cuda:piece={}", query.op->name, s.piece);
   if (s.count == 0) {
@@ -174,22 +181,29 @@ cuda::OpCode cuda_summed_rows(const graph::KernelQuery& query,
     return code;
   }
   code.scratch_bytes = s.scratch_bytes;
+  const std::string from_end =
+      fmt::format("        if (row < 0) row += {}ll;\n", how.keys.rows);
   const auto fill = [&](std::string_view text, std::int64_t tasks) {
     const std::string sum = cuda_text(kSum, {{"V", s.vector},
                                              {"bits", how.keys.place_bits},
-                                             {"D", s.width},
+                                             {"D", how.width},
+                                             {"N", fmt::format("{}u", s.count)},
                                              {"dy", how.dy}});
     return cuda_text(text, {{"T", cuda_type(dy.dtype)},
                             {"C", cuda_type(cuda_compute(dy.dtype))},
                             {"V", s.vector},
                             {"N", fmt::format("{}u", s.count)},
-                            {"D", s.width},
+                            {"D", how.width},
                             {"bits", how.keys.place_bits},
                             {"tasksull", fmt::format("{}ull", tasks)},
                             {"groups", s.groups},
                             {"rowsll", fmt::format("{}ll", how.keys.rows)},
                             {"rowsull", fmt::format("{}ull", how.keys.rows)},
                             {"piece", fmt::format("{}u", s.piece)},
+                            {"all_pieces", fmt::format("{}u", s.pieces)},
+                            {"more_pieces", fmt::format("{}u", s.pieces - 1)},
+                            {"several", how.planes > 1 ? "true" : "false"},
+                            {"from_end", how.from_end ? from_end : ""},
                             {"tile", fmt::format("{}u", s.tile)},
                             {"keys", s.keys_offset},
                             {"pieces", s.pieces_offset},
@@ -222,13 +236,13 @@ cuda::OpCode cuda_summed_rows(const graph::KernelQuery& query,
     std::swap(from, to);
   }
 
-  if (s.count > s.piece) {
-    const std::int64_t tasks = (s.count - 1) / s.piece * s.groups;
+  if (s.pieces > 1) {
+    const std::int64_t tasks = how.planes * (s.pieces - 1) * s.groups;
     code.stages.emplace_back(cuda_function(
         query, fill(kPieces, tasks), cuda_blocks_of_threads(tasks),
         {0, static_cast<double>(dy.bytes())}));
   }
-  const std::int64_t tasks = s.count * s.groups;
+  const std::int64_t tasks = how.planes * s.count * s.groups;
   code.stages.emplace_back(
       cuda_function(query, fill(kUse, tasks), cuda_blocks_of_threads(tasks),
                     {static_cast<double>(dy.shape.elements()),

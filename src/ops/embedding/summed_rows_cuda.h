@@ -15,6 +15,9 @@ struct CudaSummedRows {
   int dy = 0;  // which inputs these are
   int indices = 0;
   RowKeys keys;
+  std::int64_t width = 0;   // elements of a row
+  std::int64_t planes = 1;  // of dy and of the table, for the same indices
+  bool from_end = false;    // negative indices count from the end
   // Done by all blocks before the sorting: copies, zeros.
   std::string before;
   graph::Cost before_cost;

@@ -21,6 +21,12 @@ using graph::TensorType;
 using graph::TypeList;
 using graph::ValueId;
 
+Attrs attrs_of(std::int64_t axis, bool from_end) {
+  Attrs attrs = {{"axis", axis}};
+  if (!from_end) attrs.set("from_end", false);
+  return attrs;
+}
+
 Error bad(std::string_view op, std::span<const TensorType> inputs,
           const Attrs& attrs, std::string_view why) {
   std::string types;
@@ -107,9 +113,10 @@ Result<std::vector<ValueId>> gather_gradient(GradientContext& context) {
   const graph::Node node = builder.graph().node(context.node);
   const Shape table = builder.type(node.inputs[0]).shape;
   const int axis = *axis_of(table.rank(), node.attrs.get<std::int64_t>("axis"));
-  return std::vector{scatter_add(builder, context.output_gradients[0],
-                                 node.inputs[1], table[axis].size, axis),
-                     ValueId()};
+  return std::vector{
+      scatter_add(builder, context.output_gradients[0], node.inputs[1],
+                  table[axis].size, axis, counts_from_end(node.attrs)),
+      ValueId()};
 }
 
 // What was left out has no influence: its gradient is 0.
@@ -119,9 +126,11 @@ Result<std::vector<ValueId>> scatter_gradient(GradientContext& context) {
   const int rank = builder.type(node.outputs[0]).shape.rank();
   const std::int64_t axis =
       *axis_of(rank, node.attrs.get<std::int64_t>("axis"));
+  Attrs attrs = attrs_of(axis, counts_from_end(node.attrs));
+  attrs.set("zeros", true);
   return std::vector{
       builder.emit(gather_op(), {context.output_gradients[0], node.inputs[1]},
-                   {{"axis", axis}, {"zeros", true}}),
+                   std::move(attrs)),
       ValueId()};
 }
 
@@ -147,15 +156,20 @@ const OpDef& scatter_add_op() {
   return op;
 }
 
-ValueId gather(Builder& builder, ValueId a, ValueId indices,
-               std::int64_t axis) {
-  return builder.emit(gather_op(), {a, indices}, {{"axis", axis}});
+ValueId gather(Builder& builder, ValueId a, ValueId indices, std::int64_t axis,
+               bool from_end) {
+  return builder.emit(gather_op(), {a, indices}, attrs_of(axis, from_end));
 }
 
 ValueId scatter_add(Builder& builder, ValueId values, ValueId indices,
-                    std::int64_t extent, std::int64_t axis) {
-  return builder.emit(scatter_add_op(), {values, indices},
-                      {{"axis", axis}, {"extent", extent}});
+                    std::int64_t extent, std::int64_t axis, bool from_end) {
+  Attrs attrs = attrs_of(axis, from_end);
+  attrs.set("extent", extent);
+  return builder.emit(scatter_add_op(), {values, indices}, std::move(attrs));
+}
+
+bool counts_from_end(const Attrs& attrs) {
+  return attrs.get<bool>("from_end", true);
 }
 
 Gathered gathered(const TensorType& table, const TensorType& indices,

@@ -17,6 +17,9 @@ struct Gathered {
 Gathered gathered(const graph::TensorType& table,
                   const graph::TensorType& indices, const graph::Attrs& attrs);
 
+// Whether negative indices count from the end; else they lie outside.
+bool counts_from_end(const graph::Attrs& attrs);
+
 // An element of a row whose index lies outside.
 std::uint64_t outside_bits(DType dtype, const graph::Attrs& attrs);
 

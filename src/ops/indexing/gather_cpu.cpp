@@ -15,6 +15,7 @@ using graph::KernelQuery;
 struct Job {
   Gathered shape;
   DType index;
+  bool from_end = true;
   std::uint64_t outside = 0;
   bool streamed = false;
 };
@@ -29,15 +30,15 @@ void copy_rows(const Job& job, const LaunchArgs& args, std::int64_t begin,
   const T* table = static_cast<const T*>(args.inputs[0]);
   T* to = static_cast<T*>(args.outputs[0]) + begin * inner;
   const T outside = static_cast<T>(job.outside);
+  std::int64_t number = begin % job.shape.indices;
+  const T* plane = table + begin / job.shape.indices * job.shape.rows * inner;
   for (std::int64_t i = begin; i < end; ++i, to += inner) {
-    const std::int64_t row =
-        row_of(index_at(args.inputs[1], job.index, i % job.shape.indices),
-               job.shape.rows);
+    const std::int64_t row = row_of(index_at(args.inputs[1], job.index, number),
+                                    job.shape.rows, job.from_end);
     if (row < 0) {
       for (std::int64_t j = 0; j < inner; ++j) to[j] = outside;
     } else {
-      const std::int64_t plane = i / job.shape.indices;
-      const T* from = table + (plane * job.shape.rows + row) * inner;
+      const T* from = plane + row * inner;
       if (kInner == 0 && job.streamed) {
         stream_copy(reinterpret_cast<char*>(to),
                     reinterpret_cast<const char*>(from),
@@ -45,6 +46,10 @@ void copy_rows(const Job& job, const LaunchArgs& args, std::int64_t begin,
       } else {
         std::memcpy(to, from, bytes);
       }
+    }
+    if (++number == job.shape.indices) {
+      number = 0;
+      plane += job.shape.rows * inner;
     }
   }
 }
@@ -63,7 +68,8 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
                                        ComputeThreads& threads) {
   const DType dtype = query.inputs[0].dtype;
   Job job{gathered(query.inputs[0], query.inputs[1], *query.attrs),
-          query.inputs[1].dtype, outside_bits(dtype, *query.attrs), false};
+          query.inputs[1].dtype, counts_from_end(*query.attrs),
+          outside_bits(dtype, *query.attrs), false};
   job.streamed =
       streams(query.outputs[0].bytes(), job.shape.inner * size_of(dtype));
   return with_word(size_of(dtype), [&](auto zero) {

@@ -26,8 +26,7 @@ Result<cuda::OpCode> gather_cuda(const graph::KernelQuery& query,
   for (I i = (I)block * 512 + threadIdx.x; i < $units; i += (I)blocks * 512) {
     const I row = i / $width;
     i64 at = (i64)in1[row % $indices];
-    if (at < 0) at += $rows;
-    W value = $outside;
+$from_end    W value = $outside;
     if (at >= 0 && at < $rows) {
       value = ((const W*)in0)[(row / $indices * $rows + (I)at) * $width +
                               i % $width];
@@ -41,6 +40,7 @@ Result<cuda::OpCode> gather_cuda(const graph::KernelQuery& query,
                  {"width", shape.inner * bytes / unit},
                  {"indices", shape.indices},
                  {"rows", shape.rows},
+                 {"from_end", from_end_text(*query.attrs, shape.rows)},
                  {"outside", unit_of(outside_bits(table.dtype, *query.attrs),
                                      bytes, unit)}}),
       cuda_blocks_of_threads(units));

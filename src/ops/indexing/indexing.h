@@ -12,16 +12,18 @@ namespace plimsoll::ops {
 std::span<const graph::OpDef* const> indexing_ops();
 
 // As NumPy's take: rows of `a` along `axis`, in the shape of `indices`, which
-// are integers (not u64); negative ones count from the end. An index outside
-// of the axis reads nothing: its row is NaN, 0 for integers and booleans.
+// are integers (not u64); negative ones count from the end, or lie outside. An
+// index outside of the axis reads nothing: its row is NaN, 0 for integers and
+// booleans.
 graph::ValueId gather(graph::Builder& builder, graph::ValueId a,
-                      graph::ValueId indices, std::int64_t axis = 0);
+                      graph::ValueId indices, std::int64_t axis = 0,
+                      bool from_end = true);
 // The gradient of gather: zeros with `extent` rows along `axis`, to which each
 // row of `values` is added in the order of `indices`; rows whose index lies
 // outside are left out. All rows are written, also those that no index names.
 graph::ValueId scatter_add(graph::Builder& builder, graph::ValueId values,
                            graph::ValueId indices, std::int64_t extent,
-                           std::int64_t axis = 0);
+                           std::int64_t axis = 0, bool from_end = true);
 
 // The index (i64) of the first of the largest; NaN is larger than all, as in
 // NumPy.

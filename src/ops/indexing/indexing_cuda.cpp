@@ -1,6 +1,10 @@
 #include "ops/indexing/indexing_cuda.h"
 
+#include <fmt/core.h>
+
 #include <array>
+
+#include "ops/indexing/gather.h"
 
 namespace plimsoll::ops {
 
@@ -14,6 +18,11 @@ std::span<const CudaKernels> indexing_cuda_kernels() {
       {"one_hot", one_hot_cuda},
   }};
   return kernels;
+}
+
+std::string from_end_text(const graph::Attrs& attrs, std::int64_t rows) {
+  if (!counts_from_end(attrs)) return "";
+  return fmt::format("    if (at < 0) at += {};\n", rows);
 }
 
 }  // namespace plimsoll::ops

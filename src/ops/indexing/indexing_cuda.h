@@ -22,4 +22,7 @@ Result<cuda::OpCode> topk_grad_cuda(const graph::KernelQuery& query,
 Result<cuda::OpCode> one_hot_cuda(const graph::KernelQuery& query,
                                   const CudaSettings& settings);
 
+// What makes an index `at` of a negative one, where they count from the end.
+std::string from_end_text(const graph::Attrs& attrs, std::int64_t rows);
+
 }  // namespace plimsoll::ops

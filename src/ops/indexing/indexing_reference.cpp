@@ -38,11 +38,12 @@ Sides sides_of(const Shape& table, std::int64_t axis, std::size_t indices) {
 constexpr auto kNoRow = std::numeric_limits<std::size_t>::max();
 template <class F>
 void for_rows(const Sides& sides, const std::vector<double>& indices,
-              const F& visit) {
+              const Attrs& attrs, const F& visit) {
+  const bool from_end = attrs.get<bool>("from_end", true);
   for (std::int64_t o = 0; o < sides.outer; ++o) {
     for (std::int64_t i = 0; i < sides.indices; ++i) {
       auto at = static_cast<std::int64_t>(indices[static_cast<std::size_t>(i)]);
-      if (at < 0) at += sides.rows;
+      if (at < 0 && from_end) at += sides.rows;
       const bool inside = at >= 0 && at < sides.rows;
       for (std::int64_t j = 0; j < sides.inner; ++j) {
         const auto column = static_cast<std::size_t>(j);
@@ -60,7 +61,7 @@ void gather_values(const std::vector<RefTensor>& inputs, const Attrs& attrs,
   const auto& indices = inputs[1].values;
   for_rows(sides_of(inputs[0].type.shape, attrs.get<std::int64_t>("axis"),
                     indices.size()),
-           indices, [&](std::size_t value, std::size_t row) {
+           indices, attrs, [&](std::size_t value, std::size_t row) {
              outputs[0].values[value] =
                  row != kNoRow ? inputs[0].values[row]
                  : zeros       ? 0.0
@@ -75,7 +76,7 @@ void scatter_values(const std::vector<RefTensor>& inputs, const Attrs& attrs,
   const auto& indices = inputs[1].values;
   for_rows(sides_of(outputs[0].type.shape, attrs.get<std::int64_t>("axis"),
                     indices.size()),
-           indices, [&](std::size_t value, std::size_t row) {
+           indices, attrs, [&](std::size_t value, std::size_t row) {
              if (row != kNoRow) sums[row] += inputs[0].values[value];
            });
 }

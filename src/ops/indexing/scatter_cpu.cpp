@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "ops/embedding/embedding_loops.h"
 #include "ops/indexing/gather.h"
 #include "ops/indexing/indexing_cpu.h"
 #include "ops/indexing/ranged_kernel.h"
@@ -18,16 +19,27 @@ struct Range {
 struct Job {
   Gathered shape;
   DType index;
+  bool from_end = true;
   // What threads share: each sum is one thread's alone, in the order of the
   // indices, however the work is cut.
   enum class Cut { outer, columns, rows } cut = Cut::rows;
 };
 
 template <class T>
+auto* row_adder() {
+  if constexpr (sizeof(T) == 8) {
+    return pick_row_tables().f64.add;
+  } else {
+    return pick_row_tables().f32.add;
+  }
+}
+
+template <class T>
 void add_rows(const Job& job, const LaunchArgs& args, Range outer, Range rows,
               Range columns) {
   const Gathered& shape = job.shape;
   const std::int64_t width = columns.end - columns.begin;
+  auto* const add = row_adder<T>();
   for (std::int64_t o = outer.begin; o < outer.end; ++o) {
     const T* from = static_cast<const T*>(args.inputs[0]) +
                     o * shape.indices * shape.inner + columns.begin;
@@ -38,12 +50,10 @@ void add_rows(const Job& job, const LaunchArgs& args, Range outer, Range rows,
                   static_cast<std::size_t>(width) * sizeof(T));
     }
     for (std::int64_t i = 0; i < shape.indices; ++i) {
-      const std::int64_t row =
-          row_of(index_at(args.inputs[1], job.index, i), shape.rows);
+      const std::int64_t row = row_of(index_at(args.inputs[1], job.index, i),
+                                      shape.rows, job.from_end);
       if (row < rows.begin || row >= rows.end) continue;
-      const T* x = from + i * shape.inner;
-      T* y = to + row * shape.inner;
-      for (std::int64_t j = 0; j < width; ++j) y[j] += x[j];
+      add(from + i * shape.inner, width, to + row * shape.inner);
     }
   }
 }
@@ -61,7 +71,7 @@ template <class T>
 std::unique_ptr<Kernel> make(const KernelQuery& query,
                              ComputeThreads& threads) {
   Job job{gathered(query.outputs[0], query.inputs[1], *query.attrs),
-          query.inputs[1].dtype};
+          query.inputs[1].dtype, counts_from_end(*query.attrs)};
   const Gathered shape = job.shape;
   const std::int64_t chunks =
       movement_chunks(cost_bytes(query), threads.size());

@@ -1,4 +1,5 @@
 #include "ops/cuda_text.h"
+#include "ops/embedding/summed_rows_cuda.h"
 #include "ops/indexing/gather.h"
 #include "ops/indexing/indexing_cuda.h"
 
@@ -6,8 +7,7 @@ namespace plimsoll::ops {
 namespace {
 
 // A warp owns a row of the result, or 32 vectors of it, and adds in the order
-// of the indices, so that no sum depends on who comes first. A row that most
-// indices name is therefore slow: its sums follow one another.
+// of the indices, so that no sum depends on who comes first.
 constexpr std::string_view kOwners = R"(  typedef $T T;
   typedef $C C;
   typedef $I I;
@@ -30,94 +30,73 @@ $find    if (column < $inner) {
   }
 )";
 
-// Adds row k of the values.
-constexpr std::string_view kAdd = R"(if (column < $inner) {
-          const Vec<T, $V> x = read<$V>(from + (I)k * $inner);
-#pragma unroll
-          for (int v = 0; v < $V; ++v) sum[v] = add(sum[v], (C)load(x.v[v]));
-        })";
-
 // Looks at all indices.
 constexpr std::string_view kScan =
     R"(    for (I first = 0; first < $indices; first += 32) {
       i64 at = -1;
       if (first + lane < $indices) {
         at = (i64)in1[first + lane];
-        if (at < 0) at += $rows;
-      }
+    $from_end      }
       u32 hits = __ballot_sync(0xffffffffu, at == (i64)row);
       for (; hits != 0; hits &= hits - 1) {
         const I k = first + (__ffs(hits) - 1);
-        $add
-      }
-    }
-)";
-
-// The row's own indices stand at slots[begin ...] in any order: the next one is
-// looked for among them, or among all where that is less.
-constexpr std::string_view kSlots = R"(    const u32 many = counts[row];
-    if ((u64)many * many > $indices) {
-$scan    } else {
-      const u32* own = slots + (ends[row] - many);
-      u32 next = 0;
-      for (u32 done = 0; done < many; ++done) {
-        u32 k = 0xffffffffu;
-        for (u32 j = lane; j < many; j += 32) {
-          const u32 other = own[j];
-          if (other >= next && other < k) k = other;
-        }
+        if (column < $inner) {
+          const Vec<T, $V> x = read<$V>(from + (I)k * $inner);
 #pragma unroll
-        for (int step = 16; step > 0; step >>= 1) {
-          const u32 other = __shfl_xor_sync(0xffffffffu, k, step);
-          if (other < k) k = other;
+          for (int v = 0; v < $V; ++v) sum[v] = add(sum[v], (C)load(x.v[v]));
         }
-        next = k + 1;
-        $add
       }
     }
 )";
 
-// How many indices name each row, where the row's slots end, the slots, and
-// how many of them are taken.
-constexpr std::string_view kScratch = R"(  u32* counts = (u32*)scratch;
-  u32* ends = counts + $rows;
-  u32* slots = ends + $rows;
-  u32* taken = slots + $indices;
-  const u32 thread = (u32)block * 512 + threadIdx.x;
-  const u32 threads = (u32)blocks * 512;
-)";
-
-constexpr std::string_view kClear =
-    R"(  for (u32 i = thread; i < $rows; i += threads) counts[i] = 0;
-  if (thread == 0) *taken = 0;
-)";
-
-// Integers: their sums do not depend on the order.
-constexpr std::string_view kCount =
-    R"(  for (u32 i = thread; i < $indices; i += threads) {
-    i64 at = (i64)in1[i];
-    if (at < 0) at += $rows;
-    if (at >= 0 && at < $rows) atomicAdd(counts + at, 1u);
+constexpr std::string_view kZeros =
+    R"(  for (u64 i = (u64)(block * 512 + threadIdx.x) * $V; i < $elementsull;
+       i += (u64)blocks * (512 * $V)) {
+    Vec<$W, $V> zeros;
+#pragma unroll
+    for (int j = 0; j < $V; ++j) zeros.v[j] = 0;
+    write<$V>(($W*)out0 + i, zeros);
   }
 )";
 
-constexpr std::string_view kPlace =
-    R"(  for (u32 i = thread; i < $rows; i += threads) {
-    ends[i] = counts[i] > 0 ? atomicAdd(taken, counts[i]) : 0;
-  }
+constexpr std::string_view kWrite = R"(    Vec<T, $V> total;
+#pragma unroll
+    for (int j = 0; j < $V; ++j) total.v[j] = store<T>(sum[j]);
+    write<$V>(out0 + at, total);
 )";
 
-// Afterwards ends[i] is the end indeed.
-constexpr std::string_view kFill =
-    R"(  for (u32 i = thread; i < $indices; i += threads) {
-    i64 at = (i64)in1[i];
-    if (at < 0) at += $rows;
-    if (at >= 0 && at < $rows) slots[atomicAdd(ends + at, 1u)] = i;
-  }
-)";
-
-// Indices looked at before slots are worth their four launches.
+// Indices looked at by all owners, and by one whose sums may follow one another
+// for all of them, before a sort is worth its launches.
 constexpr double kMostLooks = 1 << 25;
+constexpr std::int64_t kMostScanned = 512;
+
+std::string_view word_of(std::int64_t bytes) {
+  return bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64";
+}
+
+// Zeros everywhere, and the sums of the rows that indices name: their own cost
+// follows from the number of indices.
+cuda::OpCode sorted_rows(const graph::KernelQuery& query, const Gathered& shape,
+                         const RowKeys& keys) {
+  const graph::TensorType& out = query.outputs[0];
+  const std::int64_t vector = cuda_width(size_of(out.dtype), shape.inner);
+  const std::int64_t elements = out.shape.elements();
+  CudaSummedRows how;
+  how.dy = 0;
+  how.indices = 1;
+  how.keys = keys;
+  how.planes = shape.outer;
+  how.width = shape.inner;
+  how.from_end = counts_from_end(*query.attrs);
+  how.before =
+      cuda_text(kZeros, {{"V", vector},
+                         {"W", word_of(size_of(out.dtype))},
+                         {"elementsull", std::to_string(elements) + "ull"}});
+  how.before_cost.bytes = static_cast<double>(out.bytes());
+  how.before_blocks = cuda_blocks_of_threads(elements / vector);
+  how.use = cuda_text(kWrite, {{"V", vector}});
+  return cuda_summed_rows(query, how);
+}
 
 }  // namespace
 
@@ -132,58 +111,32 @@ Result<cuda::OpCode> scatter_add_cuda(const graph::KernelQuery& query,
   const std::string name = "scatter_add:cuda";
   if (tasks == 0) return cuda_op(query, name, "", 1);
 
-  const auto filled = [&](std::string_view text) {
-    return cuda_text(text, {{"rows", shape.rows},
-                            {"indices", shape.indices},
-                            {"inner", shape.inner},
-                            {"V", width}});
-  };
-  const auto owners = [&](std::string_view find) {
-    const std::string add = filled(kAdd);
-    const std::string scan = cuda_text(
-        kScan,
-        {{"rows", shape.rows}, {"indices", shape.indices}, {"add", add}});
-    const std::string text = cuda_text(
-        find, {{"indices", shape.indices}, {"add", add}, {"scan", scan}});
-    return cuda_text(
-        kOwners, {{"T", cuda_type(out.dtype)},
-                  {"C", cuda_type(cuda_compute(out.dtype))},
-                  {"I", cuda_index(std::max(out.shape.elements(),
-                                            query.inputs[0].shape.elements()))},
-                  {"tasks", tasks},
-                  {"parts", parts},
-                  {"rows", shape.rows},
-                  {"indices", shape.indices},
-                  {"inner", shape.inner},
-                  {"V", width},
-                  {"find", text}});
-  };
-  const std::int64_t blocks = cuda_blocks((tasks + 15) / 16);
-  constexpr std::int64_t kMostSlots = std::int64_t{1} << 31;
-  if (double(tasks) * double(shape.indices) <= kMostLooks ||
-      shape.rows >= kMostSlots || shape.indices >= kMostSlots) {
-    return cuda_op(query, name, owners("$scan"), blocks);
+  const auto keys = RowKeys::of(query.inputs[1], shape.rows);
+  if (keys && (shape.indices > kMostScanned ||
+               double(tasks) * double(shape.indices) > kMostLooks)) {
+    return sorted_rows(query, shape, *keys);
   }
-
-  cuda::OpCode code;
-  code.name = name;
-  code.scratch_bytes = 4 * (2 * shape.rows + shape.indices + 1);
-  const std::int64_t by_row = cuda_blocks_of_threads(shape.rows);
-  const std::int64_t by_index = cuda_blocks_of_threads(shape.indices);
-  const auto add_stage = [&](std::string_view text, std::int64_t shared,
-                             std::int64_t looked_at) {
-    code.stages.emplace_back(
-        cuda_function(query, filled(kScratch) + filled(text), shared,
-                      {double(looked_at), 8 * double(looked_at)}));
-  };
-  add_stage(kClear, by_row, shape.rows);
-  add_stage(kCount, by_index, shape.indices);
-  add_stage(kPlace, by_row, shape.rows);
-  add_stage(kFill, by_index, shape.indices);
-  code.stages.emplace_back(
-      cuda_function(query, filled(kScratch) + owners(kSlots), blocks,
-                    query.op->cost(query.inputs, query.outputs, *query.attrs)));
-  return code;
+  const std::string scan =
+      cuda_text(kScan, {{"rows", shape.rows},
+                        {"indices", shape.indices},
+                        {"inner", shape.inner},
+                        {"V", width},
+                        {"from_end", from_end_text(*query.attrs, shape.rows)}});
+  return cuda_op(
+      query, name,
+      cuda_text(kOwners,
+                {{"T", cuda_type(out.dtype)},
+                 {"C", cuda_type(cuda_compute(out.dtype))},
+                 {"I", cuda_index(std::max(out.shape.elements(),
+                                           query.inputs[0].shape.elements()))},
+                 {"tasks", tasks},
+                 {"parts", parts},
+                 {"rows", shape.rows},
+                 {"indices", shape.indices},
+                 {"inner", shape.inner},
+                 {"V", width},
+                 {"find", scan}}),
+      cuda_blocks((tasks + 15) / 16));
 }
 
 }  // namespace plimsoll::ops

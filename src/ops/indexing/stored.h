@@ -90,8 +90,9 @@ inline std::int64_t index_at(const void* indices, DType dtype, std::int64_t i) {
 }
 
 // The row that an index names among `rows`, or -1.
-inline std::int64_t row_of(std::int64_t index, std::int64_t rows) {
-  if (index < -rows || index >= rows) return -1;
+inline std::int64_t row_of(std::int64_t index, std::int64_t rows,
+                           bool from_end) {
+  if (index < (from_end ? -rows : 0) || index >= rows) return -1;
   return index < 0 ? index + rows : index;
 }
 

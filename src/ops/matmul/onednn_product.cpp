@@ -5,7 +5,7 @@
 #include <array>
 
 #include "device/cpu/compute_threads.h"
-#include "ops/matmul/onednn_handles.h"
+#include "ops/onednn/onednn_kernel.h"
 #include "ops/simd/isa.h"
 
 namespace plimsoll::ops {
@@ -17,17 +17,6 @@ constexpr double kForkSeconds = 2.5e-6;
 constexpr double kWideFlopsPerSecond = 160e9;  // 512-bit registers
 constexpr double kFlopsPerSecond = 80e9;
 
-// What a primitive keeps besides the scratch it reports: generated code and
-// descriptors. Over 192 shapes with bias and relu the resident set grew by
-// 155 KiB a primitive, 350 KiB at most.
-constexpr std::int64_t kPrimitiveBytes = 256 * 1024;
-
-dnnl_data_type_t dnnl_type(DType dtype) {
-  return dtype == DType::bf16  ? dnnl_bf16
-         : dtype == DType::f16 ? dnnl_f16
-                               : dnnl_f32;
-}
-
 struct Operands {
   int rank = 2;
   DnnlMemoryDesc a, b, bias, c;
@@ -38,7 +27,8 @@ DnnlMemoryDesc describe(int rank, std::array<dnnl_dim_t, 3> dims,
   const std::size_t skip = rank == 2 ? 1 : 0;
   dnnl_memory_desc_t desc = nullptr;
   dnnl_memory_desc_create_with_strides(&desc, rank, dims.data() + skip,
-                                       dnnl_type(dtype), strides.data() + skip);
+                                       onednn_type(dtype),
+                                       strides.data() + skip);
   return DnnlMemoryDesc(desc);
 }
 
@@ -59,35 +49,9 @@ Operands describe(const ProductShape& s, ProductTypes types) {
   return all;
 }
 
-DnnlAttr make_attr(bool relu) {
-  dnnl_primitive_attr_t attr = nullptr;
-  if (dnnl_primitive_attr_create(&attr) != dnnl_success) return nullptr;
-  DnnlAttr owner(attr);
-  dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-  if (relu) {
-    dnnl_post_ops_t ops = nullptr;
-    if (dnnl_post_ops_create(&ops) != dnnl_success) return nullptr;
-    const DnnlPostOps post_ops(ops);
-    dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0.0f, 0.0f);
-    dnnl_primitive_attr_set_post_ops(attr, ops);
-  }
-  return owner;
-}
-
-std::string_view implementation(const DnnlPrimitiveDesc& desc) {
-  const char* name = "";
-  dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name);
-  return name;
-}
-
-// These report no scratch and allocate in every call.
-bool allocates(std::string_view name) {
-  return name.starts_with("gemm") || name.starts_with("ref");
-}
-
 // The first implementation that keeps to its scratch, else the first.
 DnnlPrimitiveDesc choose(const Operands& all, bool relu) {
-  const DnnlAttr attr = make_attr(relu);
+  const DnnlAttr attr = onednn_attr(relu);
   if (!attr || !dnnl_cpu_runtime().ok) return nullptr;
   const auto make = [&] {
     dnnl_primitive_desc_t desc = nullptr;
@@ -96,24 +60,16 @@ DnnlPrimitiveDesc choose(const Operands& all, bool relu) {
         all.bias.get(), all.c.get(), attr.get());
     return DnnlPrimitiveDesc(status == dnnl_success ? desc : nullptr);
   };
-  DnnlPrimitiveDesc desc = make();
-  while (desc && allocates(implementation(desc))) {
-    if (dnnl_primitive_desc_next_impl(desc.get()) != dnnl_success) {
-      return make();
-    }
-  }
-  return desc;
-}
-
-std::int64_t scratch_bytes(const DnnlPrimitiveDesc& desc) {
-  const_dnnl_memory_desc_t scratch =
-      dnnl_primitive_desc_query_md(desc.get(), dnnl_query_scratchpad_md, 0);
-  return scratch ? static_cast<std::int64_t>(dnnl_memory_desc_get_size(scratch))
-                 : 0;
+  DnnlPrimitiveDesc desc =
+      onednn_first(make(), [](const DnnlPrimitiveDesc& one) {
+        return !onednn_allocates(onednn_implementation(one));
+      });
+  return desc ? std::move(desc) : make();
 }
 
 std::string name_of(const DnnlPrimitiveDesc& desc, int threads) {
-  return fmt::format("matmul:onednn:{}:t{}", implementation(desc), threads);
+  return fmt::format("matmul:onednn:{}:t{}", onednn_implementation(desc),
+                     threads);
 }
 
 double seconds(std::string_view implementation, double flops, int threads) {
@@ -133,73 +89,24 @@ double seconds(std::string_view implementation, double flops, int threads) {
 // An implementation that allocates takes copies of what it reorders.
 std::int64_t private_bytes(const DnnlPrimitiveDesc& desc,
                            const ProductShape& s) {
-  if (!allocates(implementation(desc))) return kPrimitiveBytes;
-  return kPrimitiveBytes + 4 * (s.batch * s.m * s.n + s.m * s.k + s.k * s.n);
+  if (!onednn_allocates(onednn_implementation(desc)))
+    return kOnednnPrimitiveBytes;
+  return kOnednnPrimitiveBytes +
+         4 * (s.batch * s.m * s.n + s.m * s.k + s.k * s.n);
 }
 
-class OnednnProduct final : public Kernel {
- public:
-  // Memory objects without memory: launches lend them theirs.
-  static Result<std::unique_ptr<Kernel>> make(DnnlPrimitiveDesc desc,
-                                              const Operands& all) {
-    auto kernel = std::unique_ptr<OnednnProduct>(new OnednnProduct);
-    dnnl_primitive_t primitive = nullptr;
-    if (dnnl_primitive_create(&primitive, desc.get()) != dnnl_success) {
-      return failed("primitive");
-    }
-    kernel->primitive_.reset(primitive);
-    const const_dnnl_memory_desc_t scratch =
-        dnnl_primitive_desc_query_md(desc.get(), dnnl_query_scratchpad_md, 0);
-    const bool ok = kernel->add(DNNL_ARG_SRC, all.a.get()) &&
-                    kernel->add(DNNL_ARG_WEIGHTS, all.b.get()) &&
-                    kernel->add(DNNL_ARG_DST, all.c.get()) &&
-                    kernel->add(DNNL_ARG_SCRATCHPAD, scratch) &&
-                    (!all.bias || kernel->add(DNNL_ARG_BIAS, all.bias.get()));
-    if (!ok) return failed("memory");
-    return std::unique_ptr<Kernel>(std::move(kernel));
+Result<std::unique_ptr<Kernel>> make_kernel(const DnnlPrimitiveDesc& desc,
+                                            const Operands& all) {
+  using Of = OnednnOperand::Of;
+  std::vector<OnednnOperand> operands = {
+      {DNNL_ARG_SRC, all.a.get(), Of::input, 0},
+      {DNNL_ARG_WEIGHTS, all.b.get(), Of::input, 1},
+      {DNNL_ARG_DST, all.c.get(), Of::output, 0}};
+  if (all.bias) {
+    operands.push_back({DNNL_ARG_BIAS, all.bias.get(), Of::input, 2});
   }
-
-  LaunchStatus launch(const LaunchArgs& args) noexcept override {
-    lend(0, args.inputs[0]);
-    lend(1, args.inputs[1]);
-    lend(2, args.outputs[0]);
-    lend(3, args.scratch);
-    if (count_ == 5) lend(4, args.inputs[2]);
-    const dnnl_status_t status = dnnl_primitive_execute(
-        primitive_.get(), dnnl_cpu_runtime().stream, count_, args_.data());
-    return status == dnnl_success ? LaunchStatus::ok : LaunchStatus::failed;
-  }
-
- private:
-  OnednnProduct() = default;
-
-  static Error failed(std::string_view what) {
-    return {ErrorCode::unsupported,
-            fmt::format("oneDNN could not make a matmul {}", what)};
-  }
-
-  bool add(int arg, const_dnnl_memory_desc_t desc) {
-    dnnl_memory_t memory = nullptr;
-    if (dnnl_memory_create(&memory, desc, dnnl_cpu_runtime().engine,
-                           DNNL_MEMORY_NONE) != dnnl_success) {
-      return false;
-    }
-    const auto at = static_cast<std::size_t>(count_++);
-    memories_[at].reset(memory);
-    args_[at] = {arg, memory};
-    return true;
-  }
-
-  void lend(std::size_t at, const void* data) noexcept {
-    // The interface takes inputs as mutable; the primitive only reads them.
-    dnnl_memory_set_data_handle(memories_[at].get(), const_cast<void*>(data));
-  }
-
-  DnnlPrimitive primitive_;
-  std::array<DnnlMemory, 5> memories_;
-  std::array<dnnl_exec_arg_t, 5> args_{};
-  int count_ = 0;
-};
+  return make_onednn_kernel(desc, operands);
+}
 
 }  // namespace
 
@@ -212,14 +119,14 @@ Result<std::vector<graph::KernelCandidate>> onednn_candidates(
     if (!desc) return;
     // Our own widen blocks of bf16 and f16: that needs no copies.
     const bool half = types.operands != DType::f32;
-    if (half && allocates(implementation(desc))) return;
+    if (half && onednn_allocates(onednn_implementation(desc))) return;
     graph::KernelCandidate candidate;
     candidate.name = name_of(desc, threads.size());
-    candidate.scratch_bytes = scratch_bytes(desc);
+    candidate.scratch_bytes = onednn_scratch_bytes(desc);
     candidate.private_bytes = private_bytes(desc, shape);
     candidate.seconds =
-        seconds(implementation(desc), shape.flops(), threads.size());
-    if (allocates(implementation(desc))) candidate.seconds *= 4;
+        seconds(onednn_implementation(desc), shape.flops(), threads.size());
+    if (onednn_allocates(onednn_implementation(desc))) candidate.seconds *= 4;
     found.push_back(std::move(candidate));
   });
   return found;
@@ -239,15 +146,9 @@ Result<std::unique_ptr<Kernel>> make_onednn_product(
                                candidate.name, name)};
       return;
     }
-    made = OnednnProduct::make(std::move(desc), all);
+    made = make_kernel(desc, all);
   });
   return made;
-}
-
-std::string onednn_version() {
-  const dnnl_version_t* version = dnnl_version();
-  return fmt::format("{}.{}.{}", version->major, version->minor,
-                     version->patch);
 }
 
 }  // namespace plimsoll::ops

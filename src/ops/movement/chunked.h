@@ -55,7 +55,7 @@ using KernelCreator = Result<std::unique_ptr<Kernel>>(
 using KernelCandidates = Result<std::vector<graph::KernelCandidate>>(
     const graph::KernelQuery&, ComputeThreads&);
 
-KernelCandidates cast_candidates, transpose_candidates;
-KernelCreator create_cast, create_transpose;
+KernelCandidates cast_candidates, transpose_candidates, pack_candidates;
+KernelCreator create_cast, create_transpose, create_pack;
 
 }  // namespace plimsoll::ops

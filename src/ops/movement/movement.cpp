@@ -7,6 +7,7 @@
 
 #include "ops/movement/expand.h"
 #include "ops/movement/join.h"
+#include "ops/movement/pack.h"
 #include "ops/movement/window.h"
 
 namespace plimsoll::ops {
@@ -179,7 +180,8 @@ const OpDef& copy_op() {
 std::span<const OpDef* const> movement_ops() {
   static const std::array ops = {&reshape_op(), &transpose_op(), &cast_op(),
                                  &copy_op(),    &concat_op(),    &split_op(),
-                                 &slice_op(),   &pad_op(),       &expand_op()};
+                                 &slice_op(),   &pad_op(),       &expand_op(),
+                                 &pack_op(),    &unpack_op()};
   return ops;
 }
 

@@ -70,11 +70,13 @@ constexpr CpuKernels moves(std::string_view op) {
 }  // namespace
 
 std::span<const CpuKernels> movement_cpu_kernels() {
-  static constexpr std::array<CpuKernels, 9> kernels = {{
+  static constexpr std::array<CpuKernels, 11> kernels = {{
       {"reshape", copy_candidates, create_copy},
       {"transpose", transpose_candidates, create_transpose},
       {"cast", cast_candidates, create_cast},
       {"copy", copy_candidates, create_copy},
+      {"pack", pack_candidates, create_pack},
+      {"unpack", pack_candidates, create_pack},
       moves<concat_moves>("concat"),
       moves<split_moves>("split"),
       moves<slice_moves>("slice"),

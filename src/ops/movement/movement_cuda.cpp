@@ -7,6 +7,7 @@
 
 #include "ops/cuda_text.h"
 #include "ops/movement/moves_cuda.h"
+#include "ops/movement/pack_cuda.h"
 #include "ops/movement/transpose_axes.h"
 
 namespace plimsoll::ops {
@@ -170,6 +171,10 @@ Result<cuda::OpCode> transpose(const KernelQuery& query, const CudaSettings&) {
                                               : move_tiles(query, axes);
 }
 
+Result<cuda::OpCode> pack(const KernelQuery& query, const CudaSettings&) {
+  return pack_cuda(query);
+}
+
 template <Moves (*moves_of)(const KernelQuery&)>
 Result<cuda::OpCode> moves(const KernelQuery& query, const CudaSettings&) {
   return moves_cuda(query, moves_of(query));
@@ -178,11 +183,13 @@ Result<cuda::OpCode> moves(const KernelQuery& query, const CudaSettings&) {
 }  // namespace
 
 std::span<const CudaKernels> movement_cuda_kernels() {
-  static constexpr std::array<CudaKernels, 9> kernels = {{
+  static constexpr std::array<CudaKernels, 11> kernels = {{
       {"reshape", copy},
       {"transpose", transpose},
       {"cast", cast},
       {"copy", copy},
+      {"pack", pack},
+      {"unpack", pack},
       {"concat", moves<concat_moves>},
       {"split", moves<split_moves>},
       {"slice", moves<slice_moves>},

@@ -104,11 +104,13 @@ void cast_values(const std::vector<RefTensor>& inputs, const Attrs&,
 }  // namespace
 
 std::span<const Reference> movement_references() {
-  static constexpr std::array<Reference, 9> all = {{
+  static constexpr std::array<Reference, 11> all = {{
       {"reshape", copy_values},
       {"transpose", transpose_values},
       {"cast", cast_values},
       {"copy", copy_values},
+      {"pack", pack_values},
+      {"unpack", unpack_values},
       {"concat", concat_values},
       {"split", split_values},
       {"slice", slice_values},

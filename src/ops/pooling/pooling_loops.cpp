@@ -26,25 +26,42 @@ inline Range covering(const PoolAxis& axis, std::int64_t h) {
           end < axis.to ? end : axis.to};
 }
 
+// The same for pixel `w` from those of the pixel before, without a division.
+inline void advance(const PoolAxis& axis, std::int64_t w, Range& windows) {
+  const std::int64_t place = w + axis.before;
+  while (windows.end < axis.to && windows.end * axis.stride <= place) {
+    ++windows.end;
+  }
+  while (windows.begin * axis.stride + axis.window <= place) ++windows.begin;
+}
+
 template <class C>
 using Word = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
 
+typedef std::uint8_t Bytes __attribute__((vector_size(16)));
+typedef LaneBits<float> Words;
+
+// Step by step: a conversion over more than one size goes lane by lane.
+inline void widen_places(const Bytes& bytes, Words& words) {
+  const HalfBits halves = __builtin_convertvector(bytes, HalfBits);
+  words = __builtin_convertvector(halves, Words);
+}
+inline void widen_places(const Words& from, Words& words) { words = from; }
+inline void narrow_places(const Words& words, Bytes& bytes) {
+  const HalfBits halves = __builtin_convertvector(words, HalfBits);
+  bytes = __builtin_convertvector(halves, Bytes);
+}
+inline void narrow_places(const Words& from, Words& words) { words = from; }
+
 template <class Place>
-struct PlaceTypes;
-template <>
-struct PlaceTypes<std::uint8_t> {
-  typedef std::uint8_t Lanes __attribute__((vector_size(16)));
-};
-template <>
-struct PlaceTypes<std::int32_t> {
-  typedef std::int32_t Lanes __attribute__((vector_size(64)));
-};
+using Packed = std::conditional_t<sizeof(Place) == 1, Bytes, Words>;
 
 // As wide as the values, so that one comparison serves both.
 template <class C, class Place>
 inline void store_places(const LaneBits<C>& lanes, Place* to, std::int64_t n) {
-  using Packed = typename PlaceTypes<Place>::Lanes;
-  const Packed packed = __builtin_convertvector(lanes, Packed);
+  const Words words = __builtin_convertvector(lanes, Words);
+  Packed<Place> packed;
+  narrow_places(words, packed);
   if (n >= kRowLanes) {
     __builtin_memcpy(to, &packed, sizeof(packed));
     return;
@@ -56,7 +73,7 @@ inline void store_places(const LaneBits<C>& lanes, Place* to, std::int64_t n) {
 
 template <class C, class Place>
 inline void load_places(const Place* from, std::int64_t n, LaneBits<C>& lanes) {
-  typename PlaceTypes<Place>::Lanes packed;
+  Packed<Place> packed;
   if (n >= kRowLanes) {
     __builtin_memcpy(&packed, from, sizeof(packed));
   } else {
@@ -64,7 +81,9 @@ inline void load_places(const Place* from, std::int64_t n, LaneBits<C>& lanes) {
     for (std::int64_t j = 0; j < n; ++j) some[j] = from[j];
     __builtin_memcpy(&packed, some, sizeof(packed));
   }
-  lanes = __builtin_convertvector(packed, LaneBits<C>);
+  Words words;
+  widen_places(packed, words);
+  lanes = __builtin_convertvector(words, LaneBits<C>);
 }
 
 template <class T, class Place>
@@ -112,8 +131,9 @@ void max_backward(const PoolShape& shape, const T* dy, const Place* places,
   using C = Computed<T>;
   const std::int64_t channels = shape.channels;
   const Range rows = covering(shape.rows, h);
+  Range columns = {0, 0};
   for (std::int64_t w = 0; w < shape.columns.from; ++w) {
-    const Range columns = covering(shape.columns, w);
+    advance(shape.columns, w, columns);
     for_lanes(channels, [&](std::int64_t c, std::int64_t end) {
       const Lanes<C> zero = {};
       const LaneBits<C> none = {};
@@ -168,8 +188,9 @@ void average_grad(const PoolShape& shape, const T* dy, std::int64_t h, T* dx) {
   using C = Computed<T>;
   const std::int64_t channels = shape.channels;
   const Range rows = covering(shape.rows, h);
+  Range columns = {0, 0};
   for (std::int64_t w = 0; w < shape.columns.from; ++w) {
-    const Range columns = covering(shape.columns, w);
+    advance(shape.columns, w, columns);
     for_lanes(channels, [&](std::int64_t c, std::int64_t end) {
       Lanes<C> sum = {};
       for (std::int64_t i = rows.begin; i < rows.end; ++i) {

@@ -55,7 +55,7 @@ class DropoutKernel final : public Kernel {
     const auto attr = [&](const char* name) {
       return static_cast<std::uint64_t>(query.attrs->get<std::int64_t>(name));
     };
-    key_ = dropout_key(attr("seed"), attr("op_id"));
+    key_ = random_key(attr("seed"), attr("op_id"));
     threshold_ = dropout_threshold(rate);
     scale_ = static_cast<Scale>(1 / (1 - rate));
   }
@@ -122,8 +122,8 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
 }  // namespace
 
 std::span<const CpuKernels> random_cpu_kernels() {
-  static constexpr std::array kernels = {
-      CpuKernels{"dropout", candidates, create}};
+  static const std::array kernels = {CpuKernels{"dropout", candidates, create},
+                                     random_uniform_cpu(), random_normal_cpu()};
   return kernels;
 }
 

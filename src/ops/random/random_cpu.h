@@ -8,4 +8,8 @@ namespace plimsoll::ops {
 
 std::span<const CpuKernels> random_cpu_kernels();
 
+// In fill_cpu.cpp.
+CpuKernels random_uniform_cpu();
+CpuKernels random_normal_cpu();
+
 }  // namespace plimsoll::ops

@@ -43,9 +43,9 @@ Result<cuda::OpCode> dropout(const KernelQuery& query, const CudaSettings&) {
     return static_cast<std::uint64_t>(query.attrs->get<std::int64_t>(name));
   };
   const DType compute = cuda_compute(dtype);
-  constexpr std::int64_t kGroup = kMaskGroup;
+  constexpr std::int64_t kGroup = kWordGroup;
   const std::int64_t blocks =
-      (elements + kGroup - 1) / kGroup * std::int64_t{kMaskBlocks};
+      (elements + kGroup - 1) / kGroup * std::int64_t{kWordBlocks};
   return cuda_op(
       query, std::string(kName),
       cuda_text(kDropout,
@@ -54,7 +54,7 @@ Result<cuda::OpCode> dropout(const KernelQuery& query, const CudaSettings&) {
                  {"N", elements},
                  {"blocks", blocks},
                  {"key", fmt::format("{}ull",
-                                     dropout_key(attr("seed"), attr("op_id")))},
+                                     random_key(attr("seed"), attr("op_id")))},
                  {"threshold", fmt::format("{}u", dropout_threshold(rate))},
                  {"scale", cuda_number(compute, 1 / (1 - rate))},
                  {"zero", cuda_number(compute, 0)}}),
@@ -64,8 +64,11 @@ Result<cuda::OpCode> dropout(const KernelQuery& query, const CudaSettings&) {
 }  // namespace
 
 std::span<const CudaKernels> random_cuda_kernels() {
-  static constexpr std::array<CudaKernels, 1> kernels = {
-      {{"dropout", dropout}}};
+  static constexpr std::array<CudaKernels, 3> kernels = {{
+      {"dropout", dropout},
+      {"random_uniform", random_uniform_cuda},
+      {"random_normal", random_normal_cuda},
+  }};
   return kernels;
 }
 

@@ -20,11 +20,28 @@ const RecurrentLoops<T>& loops() {
   return loops_of<T>(best);
 }
 
+// A large recurrent kernel is laid out in panels of neighbouring units first:
+// a product of few rows reads it in long strides otherwise, at half the speed.
+bool in_panels(const RecurrentShape& shape) {
+  constexpr std::int64_t kLeastBytes = 512 * 1024;
+  return shape.hidden * shape.width() * size_of(wide_dtype(shape.dtype)) >
+         kLeastBytes;
+}
+
+std::int64_t panels_of(const RecurrentShape& shape) {
+  return (shape.hidden + kUnitStep - 1) / kUnitStep;
+}
+
+std::int64_t kernel_elements(const RecurrentShape& shape) {
+  return shape.width() *
+         (in_panels(shape) ? panels_of(shape) * kUnitStep : shape.hidden);
+}
+
 // Scratch in the dtype of computation. States, or backward the gates'
 // gradients, of two steps: some threads read one while others write the next.
 template <class C>
 struct Pieces {
-  C* u = nullptr;     // turned where backward; not there if u itself serves
+  C* u = nullptr;     // turned where backward; null where u itself serves
   C* bias = nullptr;  // likewise
   C* steps[2] = {};
   C* product = nullptr;
@@ -35,8 +52,8 @@ template <class T>
 Pieces<Computed<T>> pieces_of(Room& room, const RecurrentShape& shape) {
   using C = Computed<T>;
   Pieces<C> pieces;
-  if (shape.gradient || sizeof(T) == 2) {
-    pieces.u = room.take<C>(shape.hidden * shape.width());
+  if (shape.gradient || sizeof(T) == 2 || in_panels(shape)) {
+    pieces.u = room.take<C>(kernel_elements(shape));
   }
   if (!shape.gradient && sizeof(T) == 2) {
     pieces.bias = room.take<C>(shape.width());
@@ -99,34 +116,55 @@ class RecurrentKernel final : public Kernel {
 
   // The recurrent kernel and its bias, as products take them.
   void take_kernel() {
-    constexpr std::int64_t kRows = 16;
-    const std::int64_t width = shape_.width();
-    const T* u = input<T>(1);
     if (pieces_.u != nullptr) {
       auto some = [&](std::int64_t index) {
-        const std::int64_t row = index * kRows;
-        const std::int64_t rows = std::min(kRows, shape_.hidden - row);
-        if (shape_.gradient) {
-          loops<T>().turn(u + row * width, rows, width, shape_.hidden,
-                          pieces_.u + row);
-        } else {
-          loops<T>().widen(u + row * width, rows * width,
-                           pieces_.u + row * width);
-        }
+        const std::int64_t first = index * kUnitStep;
+        lay(first, std::min(kUnitStep, shape_.hidden - first));
       };
-      threads_.for_each_chunk((shape_.hidden + kRows - 1) / kRows, some);
+      threads_.for_each_chunk(panels_of(shape_), some);
       u_ = pieces_.u;
     } else if constexpr (sizeof(T) > 2) {
-      u_ = u;
+      u_ = input<T>(1);
     }
     bias_ = nullptr;
     if (shape_.gradient || shape_.kind == CellKind::lstm) return;
     if constexpr (sizeof(T) > 2) {
       bias_ = input<T>(2);
     } else {
-      loops<T>().widen(input<T>(2), width, pieces_.bias);
+      loops<T>().widen(input<T>(2), shape_.width(), pieces_.bias);
       bias_ = pieces_.bias;
     }
+  }
+
+  // Some units of the kernel: its columns, or its rows where it is turned.
+  void lay(std::int64_t first, std::int64_t units) const {
+    const std::int64_t hidden = shape_.hidden;
+    const std::int64_t width = shape_.width();
+    const T* u = input<T>(1);
+    if (shape_.gradient) {
+      C* to = pieces_.u + (in_panels(shape_) ? first * width : first);
+      loops<T>().turn(u + first * width, units, width,
+                      in_panels(shape_) ? kUnitStep : hidden, to);
+      return;
+    }
+    if (!in_panels(shape_)) {
+      loops<T>().widen(u + first * width, units * width,
+                       pieces_.u + first * width);
+      return;
+    }
+    for (std::int64_t g = 0; g < shape_.gates(); ++g) {
+      C* to = panel(g, first, hidden);
+      for (std::int64_t k = 0; k < hidden; ++k) {
+        loops<T>().widen(u + k * width + g * hidden + first, units,
+                         to + k * kUnitStep);
+      }
+    }
+  }
+
+  // Of a gate's units from `first` on, `k` lines.
+  C* panel(std::int64_t g, std::int64_t first, std::int64_t k) const {
+    return pieces_.u +
+           (g * panels_of(shape_) + first / kUnitStep) * k * kUnitStep;
   }
 
   void run(std::int64_t i, Span rows, Span units) const {
@@ -138,33 +176,42 @@ class RecurrentKernel final : public Kernel {
     }
   }
 
-  // [rows, n] of the product with the other step's values, `k` a row.
-  void multiply(std::int64_t i, Span rows, std::int64_t k, std::int64_t column,
-                std::int64_t n, std::int64_t c_row, const C* bias) const {
+  // The product with the other step's values, `k` a row, for units of a gate;
+  // rows of it are `row` apart.
+  void multiply(std::int64_t i, Span rows, std::int64_t k, std::int64_t g,
+                Span units, std::int64_t row) const {
+    const std::int64_t column = g * shape_.hidden + units.begin;
     GemmArgs<C> args;
     args.m = rows.size;
-    args.n = n;
+    args.n = units.size;
     args.k = k;
     args.a = pieces_.steps[(i + 1) % 2] + rows.begin * k;
     args.a_row = k;
     args.a_col = 1;
     args.b = u_ + column;
-    args.b_row = c_row;
-    args.c = pieces_.product + rows.begin * c_row + column;
-    args.c_row = c_row;
-    args.bias = bias == nullptr ? nullptr : bias + column;
-    gemm_table<C>().direct(args);
+    args.b_row = row;
+    args.c = pieces_.product + rows.begin * row + column;
+    args.c_row = row;
+    args.bias = bias_ == nullptr ? nullptr : bias_ + column;
+    if (!in_panels(shape_)) return gemm_table<C>().direct(args);
+    args.b_row = kUnitStep;
+    for (std::int64_t done = 0; done < units.size; done += kUnitStep) {
+      args.n = std::min(kUnitStep, units.size - done);
+      args.b = panel(g, units.begin + done, k);
+      gemm_table<C>().direct(args);
+      args.c += kUnitStep;
+      if (args.bias != nullptr) args.bias += kUnitStep;
+    }
   }
 
   void forward(std::int64_t t, Span rows, Span units) const {
     const std::int64_t hidden = shape_.hidden;
     const std::int64_t width = shape_.width();
-    if (t > 0 && units.size == hidden) {
-      multiply(t, rows, hidden, 0, width, width, bias_);
+    if (t > 0 && units.size == hidden && !in_panels(shape_)) {
+      multiply(t, rows, hidden, 0, {0, width}, width);
     } else if (t > 0) {
       for (std::int64_t g = 0; g < shape_.gates(); ++g) {
-        multiply(t, rows, hidden, g * hidden + units.begin, units.size, width,
-                 bias_);
+        multiply(t, rows, hidden, g, units, width);
       }
     }
     RecurrentForward<T> step;
@@ -204,9 +251,7 @@ class RecurrentKernel final : public Kernel {
     const std::int64_t hidden = shape_.hidden;
     const std::int64_t width = shape_.width();
     const std::int64_t t = shape_.steps - 1 - i;
-    if (i > 0) {
-      multiply(i, rows, width, units.begin, units.size, hidden, nullptr);
-    }
+    if (i > 0) multiply(i, rows, width, 0, units, hidden);
     RecurrentBackward<T> step;
     step.rows = rows.size;
     step.units = units.size;

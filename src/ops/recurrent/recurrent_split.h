@@ -16,7 +16,7 @@ struct RecurrentSplit {
 };
 
 // Pieces of units begin at multiples of this.
-inline constexpr std::int64_t kUnitStep = 16;
+inline constexpr std::int64_t kUnitStep = 64;
 
 inline RecurrentSplit recurrent_split(const RecurrentShape& shape,
                                       std::int64_t threads) {

@@ -17,7 +17,8 @@ void read_memory(TableReader& table, MemorySpec& memory);
 
 // What one example is when it leaves the last layer; the error names the layer
 // that does not fit.
-Result<std::vector<std::int64_t>> output_shape(const ModelSpec& model);
+Result<std::vector<std::int64_t>> output_shape(const ModelSpec& model,
+                                               DType precision);
 
 // Shapes of model, source and loss that cannot go together. `root` is the
 // whole file, for the places.

@@ -83,9 +83,10 @@ void check_source(const JobValue& root, const JobSpec& job,
 
 }  // namespace
 
-Result<Extents> output_shape(const ModelSpec& model) {
+Result<Extents> output_shape(const ModelSpec& model, DType precision) {
   graph::Builder builder;
-  PLIMSOLL_ASSIGN(const Network network, build_shapes(builder, model));
+  PLIMSOLL_ASSIGN(const Network network,
+                  build_shapes(builder, model, precision));
   Extents shape;
   for (const Dim& dim : builder.type(network.output).shape.dims()) {
     shape.push_back(dim.size);
@@ -99,7 +100,7 @@ void check_shapes(const JobValue& root, const JobSpec& job, JobErrors& errors) {
     // Shapes change on the way: they are checked where the data is opened.
     if (data::is_map(stage) || stage.name == "unbatch") return;
   }
-  const auto output = output_shape(job.model);
+  const auto output = output_shape(job.model, job.train.precision);
   if (!output) {
     errors.add(output.error());
     return;

@@ -146,6 +146,39 @@ def dropout():
               "op_id": {"int": op_id}}, name=f"dropout_{rate}")
 
 
+def random_fills():
+    for dtype, bits, turn_bits in (("f32", 24, 32), ("f64", 53, 64)):
+        key = mix((mix((5 + 0x9E3779B97F4A7C15) & M64) + 2) & M64)
+        step, size = 12345678901, 150
+
+        def word(i):
+            high, low = (philox(k, step, i // 64 * 16 + i % 16)[i % 64 // 16]
+                         for k in (key, key ^ 0x5851F42D4C957F2D))
+            return high << 32 | low
+
+        unit = np.array([(word(i) >> (64 - bits)) / 2**bits
+                         for i in range(size)])
+        i = np.arange(size)
+        first = np.where(i // 16 % 2 == 1, i - 16, i)
+        radius = np.sqrt(-2 * np.log(
+            np.array([((word(int(k)) >> (64 - bits)) + 1) / 2**bits
+                      for k in first])))
+        turn = 2 * np.pi * np.array(
+            [(word(int(k) + 16) >> (64 - turn_bits)) / 2**turn_bits
+             for k in first])
+        normal = radius * np.where(first < i, np.sin(turn), np.cos(turn))
+        attrs = {"shape": {"shape": [3, 50]}, "dtype": {"string": dtype},
+                 "seed": {"int": 5}, "op_id": {"int": 2}}
+        for op, values, more in (
+                ("random_uniform", -1 + 4 * unit,
+                 {"low": {"double": -1.0}, "high": {"double": 3.0}}),
+                ("random_normal", 0.5 + 2 * normal,
+                 {"mean": {"double": 0.5}, "deviation": {"double": 2.0}})):
+            case("random", op, [np.array(step, dtype=np.int64)],
+                 values.reshape(3, 50), {**attrs, **more},
+                 name=f"{op}_{dtype}", dtypes=[dtype])
+
+
 def update():
     p, g, m = f32(40), f32(40), f32(40)
     v = f32(40, low=0, high=1)
@@ -170,3 +203,23 @@ def update():
     total = np.array(3.25, dtype=np.float64)
     case("update", "accumulate", [total, rate], np.array(3.25 + R),
          dtypes=["f64"])
+    gate = np.float32(2.0**-15)
+    case("update", "sgd", [p, g, rate, gate], P - R * 2.0**-15 * G,
+         name="sgd_gated")
+    case("update", "sgd_momentum", [p, g, m, rate, np.float32(0)], (P, M),
+         {"momentum": {"double": 0.9}}, name="sgd_momentum_closed")
+    numbers = np.arange(21, dtype=np.float32).reshape(3, 7)
+    case("update", "all_finite", [numbers], np.array(1.0))
+    numbers[2, 5] = np.nan
+    case("update", "all_finite", [numbers], np.array(0.0),
+         name="all_finite_but_one")
+    for finite, good, scale, good_after in ((1, 1998, 1024, 1999),
+                                            (1, 1999, 2048, 0),
+                                            (0, 1999, 512, 0)):
+        case("update", "scale_step",
+             [np.float32(1024), np.array(good, dtype=np.int64), step,
+              np.float32(finite)],
+             tuple(np.array(float(value)) for value in (
+                 scale, good_after, 7 + finite, finite / 1024)),
+             {"growth_steps": {"int": 2000}}, name=f"scale_step_{scale}",
+             dtypes=["float", "i64", "i64", "float"])

@@ -9,8 +9,8 @@ import pathlib
 import sys
 
 from case import CASES
-from dense_cases import (dropout, loss, matmul, movement, reduction, softmax,
-                         update)
+from dense_cases import (dropout, loss, matmul, movement, random_fills,
+                         reduction, softmax, update)
 from elementwise_cases import elementwise, more_elementwise
 from move_cases import indexing, moves, resize
 from network_cases import embedding, linear_loss, normalization, pooling
@@ -25,7 +25,7 @@ def main():
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
                    resize, embedding, linear_loss, normalization, pooling,
-                   recurrent):
+                   random_fills, recurrent):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),

@@ -16,12 +16,14 @@ def embedding():
                        dtype=np.int32)
     inside = (indices >= 0) & (indices < 6)
     T, M, V, D = wide(table, m, v, dy)
-    case("embedding", "embedding", [table, indices],
-         np.where(inside[..., None], T[np.where(inside, indices, 0)], np.nan))
+    case("embedding", "gather", [table, indices],
+         np.where(inside[..., None], T[np.where(inside, indices, 0)], np.nan),
+         {"axis": {"int": 0}, "from_end": {"bool": False}}, name="embedding")
     G = np.zeros_like(T)
     np.add.at(G, indices[inside], D[inside])
-    case("embedding", "embedding_grad", [dy, indices.astype(np.int64)], G,
-         {"rows": {"int": 6}})
+    case("embedding", "scatter_add", [dy, indices.astype(np.int64)], G,
+         {"axis": {"int": 0}, "extent": {"int": 6},
+          "from_end": {"bool": False}}, name="embedding_grad")
     named = np.isin(np.arange(6), indices)[:, None]
     rate = np.float32(0.01)
     R = np.float64(rate)

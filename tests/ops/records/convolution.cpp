@@ -111,6 +111,18 @@ std::vector<OpRecord> convolution_records() {
   add(records, "wide_depthwise", wide, same({.groups = 40}, wide), false);
   add(records, "wide_depthwise_stride", wide,
       same({.strides = {2, 2}, .groups = 40}, wide), false);
+  // So many products that CUDA's library makes them.
+  const Size photo = {1, 48, 48, 3, 16, 7, 7};
+  add(records, "large_colour", photo, same({.strides = {2, 2}}, photo), false);
+  const Size even = {2, 18, 17, 32, 40, 3, 3};
+  add(records, "large_stride", even, same({.strides = {2, 2}}, even), false);
+  add(records, "large_one_sided", {2, 14, 14, 16, 24, 3, 3},
+      {.padding = {2, 0, 0, 1}}, false);
+  add(records, "large_pointwise", {2, 12, 11, 64, 80, 1, 1}, {}, false);
+  add(records, "large_pointwise_stride", {2, 24, 22, 64, 80, 1, 1},
+      {.strides = {2, 2}}, false);
+  add(records, "large_groups", {2, 16, 16, 32, 32, 3, 3},
+      {.padding = {1, 1, 1, 1}, .groups = 4}, false);
   return records;
 }
 

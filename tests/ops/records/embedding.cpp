@@ -26,7 +26,8 @@ struct Lookup {
 OpRecord forward(const Lookup& lookup) {
   OpRecord record;
   record.name = "embedding_" + lookup.name;
-  record.op = find_op("embedding");
+  record.op = find_op("gather");
+  record.attrs = {{"axis", std::int64_t{0}}, {"from_end", false}};
   record.inputs = {lookup.table(), {lookup.dtype, lookup.indices}};
   record.ranges = {{-1, 1}, lookup.range};
   record.tolerance = 0;
@@ -36,8 +37,9 @@ OpRecord forward(const Lookup& lookup) {
 OpRecord gradient(const Lookup& lookup) {
   OpRecord record;
   record.name = "embedding_grad_" + lookup.name;
-  record.op = find_op("embedding_grad");
-  record.attrs = {{"rows", lookup.rows}};
+  record.op = find_op("scatter_add");
+  record.attrs = {
+      {"axis", std::int64_t{0}}, {"extent", lookup.rows}, {"from_end", false}};
   record.inputs = {lookup.picked(), {lookup.dtype, lookup.indices}};
   record.ranges = {{-1, 1}, lookup.range};
   return record;

@@ -113,13 +113,25 @@ void add_scatters(std::vector<OpRecord>& records) {
   add("narrow", {70000, 3}, {70000}, 90, 0, {0, 89, true}).gradient_of.clear();
   records.back().tolerance = 1e-4;
   add("planes", {80, 50, 21}, {50}, 33, 1, {0, 32, true}).gradient_of.clear();
-  // Through slots on CUDA: few indices a row, then many for some.
-  add("slots", {9000, 5}, {9000}, 4000, 0, {-4200, 4200, true})
+  // Sorted on CUDA: few indices a row, then many for some.
+  add("sorted", {9000, 5}, {9000}, 4000, 0, {-4200, 4200, true})
       .gradient_of.clear();
-  add("slots_few_rows", {40000, 8}, {40000}, 1000, 0, {0, 60, true})
+  add("sorted_planes", {3, 9000, 5}, {9000}, 2000, 1, {-2100, 2100, true})
+      .gradient_of.clear();
+  add("sorted_planes_few_rows", {3, 20000, 4}, {20000}, 600, -2, {0, 3, true})
       .gradient_of.clear();
   records.back().tolerance = 1e-4;
-  add("slots_some_rows", {40000, 8}, {40000}, 1000, 0, {0, 999, true})
+  // More rows than are looked for one by one.
+  add("sorted_many_rows", {500, 3}, {500}, 70000, 0, {-70000, 69999, true})
+      .gradient_of.clear();
+  add("sorted_bytes", {9000, 5}, {9000}, 4000, 0, {-128, 127, true})
+      .inputs[1]
+      .dtype = DType::i8;
+  records.back().gradient_of.clear();
+  add("sorted_few_rows", {40000, 8}, {40000}, 1000, 0, {0, 60, true})
+      .gradient_of.clear();
+  records.back().tolerance = 1e-4;
+  add("sorted_some_rows", {40000, 8}, {40000}, 1000, 0, {0, 999, true})
       .gradient_of.clear();
   records.back().tolerance = 1e-4;
   for (const DType dtype : kIndices) {

@@ -6,6 +6,7 @@
 namespace plimsoll::ops::testing {
 
 void add_moves(std::vector<OpRecord>& records);  // moves.cpp
+void add_packs(std::vector<OpRecord>& records);  // packs.cpp
 
 namespace {
 
@@ -123,6 +124,7 @@ std::vector<OpRecord> movement_records() {
   add_transposes(records);
   add_casts(records);
   add_moves(records);
+  add_packs(records);
   return records;
 }
 

@@ -68,7 +68,9 @@ std::vector<OpRecord> recurrent_records() {
   add(records, "long", {2, 150, 9}, false);
   add(records, "wide", {6, 4, 128}, false);
   add(records, "uneven", {7, 3, 150}, false);
-  // More units than a block of threads; cut by units on the CPU.
+  // Few rows: cut by units on the CPU, the second from panels of the kernel,
+  // and with more units than a block has threads.
+  add(records, "few_rows", {1, 3, 170}, false);
   add(records, "many_units", {2, 3, 520}, false);
   add(records, "many_rows", {601, 2, 10}, false);
   return records;

@@ -66,12 +66,13 @@ std::vector<OpRecord> update_records() {
 
   // An open and a closed gate; behind a closed one gradients may be anything.
   for (const double gate : {0x1p-15, 0.0}) {
-    for (const auto& [name, shape] : shapes) {
-      const std::string suffix = (gate == 0 ? "_closed_" : "_gated_") + name;
+    for (const auto& named : shapes) {
+      const std::string suffix =
+          (gate == 0 ? "_closed_" : "_gated_") + named.first;
       const auto add = [&](std::string_view op, int tensors,
                            const graph::Attrs& attrs) {
         OpRecord record =
-            update(std::string(op) + suffix, op, shape, tensors, attrs);
+            update(std::string(op) + suffix, op, named.second, tensors, attrs);
         record.inputs.push_back({DType::f32, Shape{}});
         record.ranges.push_back({gate, gate});
         const double most =

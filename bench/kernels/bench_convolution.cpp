@@ -1,0 +1,247 @@
+// Convolutions on a GPU, layer by layer: ResNet-50's at batch 256, and some
+// depthwise ones.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/cpu/process_memory.h"
+#include "device/cuda_device.h"
+#include "ops/convolution/conv_shape.h"
+#include "ops/cuda_kernels.h"
+#include "ops/registry.h"
+
+namespace plimsoll {
+namespace {
+
+struct Layer {
+  std::int64_t times, size, channels, filters, kernel, stride;
+  bool depthwise = false;
+};
+
+constexpr Layer kLayers[] = {
+    {1, 224, 3, 64, 7, 2},       {1, 56, 64, 64, 1, 1},
+    {2, 56, 256, 64, 1, 1},      {3, 56, 64, 64, 3, 1},
+    {4, 56, 64, 256, 1, 1},      {1, 56, 256, 128, 1, 1},
+    {1, 56, 128, 128, 3, 2},     {3, 28, 512, 128, 1, 1},
+    {3, 28, 128, 128, 3, 1},     {4, 28, 128, 512, 1, 1},
+    {1, 56, 256, 512, 1, 2},     {1, 28, 512, 256, 1, 1},
+    {1, 28, 256, 256, 3, 2},     {5, 14, 1024, 256, 1, 1},
+    {5, 14, 256, 256, 3, 1},     {6, 14, 256, 1024, 1, 1},
+    {1, 28, 512, 1024, 1, 2},    {1, 14, 1024, 512, 1, 1},
+    {1, 14, 512, 512, 3, 2},     {2, 7, 2048, 512, 1, 1},
+    {2, 7, 512, 512, 3, 1},      {3, 7, 512, 2048, 1, 1},
+    {1, 14, 1024, 2048, 1, 2},   {0, 112, 32, 32, 3, 1, true},
+    {0, 56, 96, 96, 7, 1, true}, {0, 14, 384, 384, 3, 1, true},
+};
+
+class Bench {
+ public:
+  Bench(CudaDevice& device, Stream& stream, bool tf32, DType dtype)
+      : device_(device),
+        stream_(stream),
+        catalog_(device.profile(), {tf32}),
+        dtype_(dtype) {}
+  ~Bench() {
+    if (memory_ != nullptr) device_.memory().unmap(memory_, bytes_);
+  }
+
+  // Adds the seconds of forward and of both gradients.
+  Status run(const Layer& layer, std::int64_t batch, double& seconds,
+             double& flops) {
+    ops::Conv2dSettings settings;
+    settings.strides = {layer.stride, layer.stride};
+    const std::int64_t pad = layer.kernel / 2;
+    settings.padding = {pad, pad, pad, pad};
+    settings.groups = layer.depthwise ? layer.channels : 1;
+    const std::int64_t out =
+        ops::conv_extent(settings, 0, layer.size, layer.kernel);
+    const Shape x = {batch, layer.size, layer.size, layer.channels};
+    const Shape w = {layer.filters, layer.kernel, layer.kernel,
+                     layer.channels / settings.groups};
+    const Shape y = {batch, out, out, layer.filters};
+    fmt::print("{:>2} x {:>16} by {:>16}", layer.times, x.to_string(),
+               w.to_string());
+    graph::Attrs attrs = ops::attrs_of(settings);
+    attrs.set("input_shape", x);
+    attrs.set("kernel_shape", w);
+    const struct {
+      const char* op;
+      Shape a, b, c;
+    } kinds[] = {{"conv2d", x, w, y},
+                 {"conv2d_data_grad", y, w, x},
+                 {"conv2d_weight_grad", y, x, w}};
+    for (const auto& [op, a, b, c] : kinds) {
+      const graph::TensorType inputs[] = {{dtype_, a}, {dtype_, b}};
+      const graph::TensorType outputs[] = {{dtype_, c}};
+      const graph::KernelQuery query{ops::find_op(op), inputs, outputs, &attrs};
+      PLIMSOLL_ASSIGN(const double one, time(query));
+      const double work =
+          query.op->cost(query.inputs, query.outputs, attrs).flops;
+      seconds += static_cast<double>(layer.times) * one;
+      flops += static_cast<double>(layer.times) * work;
+    }
+    PLIMSOLL_ASSIGN(const ProcessMemory now, read_process_memory(getpid()));
+    fmt::print("  host {} MiB\n", now.resident_bytes() >> 20);
+    return {};
+  }
+
+ private:
+  Result<double> time(const graph::KernelQuery& query) {
+    PLIMSOLL_ASSIGN(const cuda::OpCode code, catalog_.code(query));
+    const std::int64_t sizes[] = {query.inputs[0].bytes(),
+                                  query.inputs[1].bytes(),
+                                  query.outputs[0].bytes(), code.scratch_bytes};
+    std::byte* at[4];
+    PLIMSOLL_RETURN_IF_ERROR(place(sizes, at));
+    const void* inputs[] = {at[0], at[1]};
+    void* outputs[] = {at[2]};
+    std::vector<std::unique_ptr<CudaWork>> works;
+    std::vector<std::function<Status()>> launches;
+    for (const cuda::Stage& stage : code.stages) {
+      if (const auto* function = std::get_if<cuda::Function>(&stage)) {
+        ops::CudaCall call;
+        call.function = function;
+        call.inputs = {0, 1};
+        call.outputs = {2};
+        call.scratch = 3;
+        call.blocks = static_cast<int>(function->blocks);
+        PLIMSOLL_ASSIGN(CudaKernel* const kernel,
+                        device_.load(ops::cuda_kernel_source({call}, 4)));
+        std::vector<void*> pointers(at, at + 4);
+        pointers.resize(4 + cuda::kMarkPointers);
+        launches.emplace_back([this, kernel, pointers, call] {
+          return kernel->launch(stream_, call.blocks, pointers);
+        });
+        continue;
+      }
+      PLIMSOLL_ASSIGN(auto work, device_.prepare(stage));
+      fmt::print(" ({})", work->algorithm());
+      CudaWork* const raw = work.get();
+      works.push_back(std::move(work));
+      launches.emplace_back([this, raw, &inputs, &outputs, &at] {
+        return raw->launch(stream_, inputs, outputs, at[3]);
+      });
+    }
+    constexpr int kTimes = 10;
+    const auto all = [&](int times) -> Status {
+      for (int i = 0; i < times; ++i) {
+        for (const auto& launch : launches) {
+          PLIMSOLL_RETURN_IF_ERROR(launch());
+        }
+      }
+      return {};
+    };
+    PLIMSOLL_RETURN_IF_ERROR(all(1));
+    PLIMSOLL_ASSIGN(const auto recording,
+                    device_.record(stream_, [&] { return all(kTimes); }));
+    double best = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      PLIMSOLL_RETURN_IF_ERROR(stream_.synchronize());
+      const auto start = std::chrono::steady_clock::now();
+      PLIMSOLL_RETURN_IF_ERROR(recording->launch(stream_));
+      PLIMSOLL_RETURN_IF_ERROR(stream_.synchronize());
+      const std::chrono::duration<double> took =
+          std::chrono::steady_clock::now() - start;
+      best = std::min(best, took.count() / kTimes);
+    }
+    const double work =
+        query.op->cost(query.inputs, query.outputs, *query.attrs).flops;
+    fmt::print(" {:.0f} us {:.1f} TFLOP/s", best * 1e6, work / best * 1e-12);
+    return best;
+  }
+
+  // Memory that lies in a row, made larger where it must be.
+  Status place(std::span<const std::int64_t> sizes, std::byte** at) {
+    constexpr std::int64_t kGrain = 256;
+    std::int64_t needed = 0;
+    for (const std::int64_t size : sizes) {
+      needed += (size + kGrain - 1) / kGrain * kGrain;
+    }
+    if (needed > bytes_) {
+      if (memory_ != nullptr) device_.memory().unmap(memory_, bytes_);
+      const std::int64_t grain = device_.memory().granularity_bytes();
+      bytes_ = (needed + grain - 1) / grain * grain;
+      memory_ = static_cast<std::byte*>(device_.memory().map(bytes_));
+      if (memory_ == nullptr) {
+        return Error{ErrorCode::over_budget, "no device memory"};
+      }
+      PLIMSOLL_RETURN_IF_ERROR(fill());
+    }
+    std::byte* next = memory_;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      at[i] = next;
+      next += (sizes[i] + kGrain - 1) / kGrain * kGrain;
+    }
+    return {};
+  }
+
+  // Small numbers in every dtype: a device is faster on zeros.
+  Status fill() {
+    std::vector<std::uint16_t> pattern(std::size_t{8} << 20);
+    std::uint32_t state = 1;
+    for (std::uint16_t& word : pattern) {
+      state = state * 1664525 + 1013904223;
+      word = static_cast<std::uint16_t>((state >> 16 & 0x80ff) | 0x3c00);
+    }
+    const auto size = std::ssize(pattern) * 2;
+    for (std::int64_t at = 0; at < bytes_; at += size) {
+      PLIMSOLL_RETURN_IF_ERROR(stream_.copy(memory_ + at, pattern.data(),
+                                            std::min(size, bytes_ - at),
+                                            CopyDirection::to_device));
+    }
+    return stream_.synchronize();
+  }
+
+  CudaDevice& device_;
+  Stream& stream_;
+  ops::CudaCatalog catalog_;
+  DType dtype_;
+  std::byte* memory_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+Status run(std::int64_t batch, const std::string& dtype_name, bool tf32) {
+  const auto dtype = parse_dtype(dtype_name);
+  if (!dtype) return Error{ErrorCode::bad_input, "no such dtype"};
+  PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
+  PLIMSOLL_ASSIGN(const auto device, module->open(0, module_program()));
+  PLIMSOLL_ASSIGN(const auto stream, device->make_stream());
+  Bench bench(*device, *stream, tf32, *dtype);
+  double seconds = 0;
+  double flops = 0;
+  for (const Layer& layer : kLayers) {
+    if (auto ran = bench.run(layer, batch, seconds, flops); !ran) {
+      fmt::print(" {}\n", ran.error().message);
+    }
+  }
+  fmt::print("all of ResNet-50's: {:.2f} ms, {:.1f} TFLOP/s\n", seconds * 1e3,
+             flops / seconds * 1e-12);
+  return {};
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+int main(int argc, char** argv) {
+  CLI::App app("Times convolutions on a GPU");
+  std::int64_t batch = 256;
+  std::string dtype = "bf16";
+  bool tf32 = false;
+  app.add_option("--batch", batch);
+  app.add_option("--dtype", dtype);
+  app.add_flag("--tf32", tf32);
+  CLI11_PARSE(app, argc, argv);
+  if (auto ran = plimsoll::run(batch, dtype, tf32); !ran) {
+    fmt::print(stderr, "{}\n", ran.error().message);
+    return 1;
+  }
+  return 0;
+}

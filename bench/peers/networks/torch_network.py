@@ -1,0 +1,85 @@
+"""A job's network and loss in PyTorch."""
+
+import torch
+from torch.nn import functional as F
+
+from torch_layers import LAYERS
+
+
+class Parameters:
+    """A layer's parameters by their last name, in the type it computes in."""
+
+    def __init__(self, network, layer):
+        self.network, self.layer = network, layer
+
+    def __call__(self, name, *shape, start=None):
+        return self.of(self.layer, name, shape, start)
+
+    def of(self, layer, name, shape, start=None):
+        value = self.network.parameter(f"{layer}/{name}", shape, start)
+        wanted = self.network.compute
+        return value if value.dtype == wanted else value.to(wanted)
+
+
+class Network(torch.nn.Module):
+    """`values` are named tensors, as Plimsoll's checkpoints hold them.
+
+    Without them a first call makes parameters of its own.
+    """
+
+    def __init__(self, job, values=None, dtype=torch.float32):
+        super().__init__()
+        self.job, self.compute = job, dtype
+        self.values = {}
+        for name, value in (values or {}).items():
+            self.keep(name, value)
+        last = job.layers[-1]
+        if "crossentropy" in job.train["loss"] and last.get("activation") in (
+            "sigmoid",
+            "softmax",
+        ):
+            last["activation"] = "linear"  # the loss takes logits
+
+    def keep(self, name, value):
+        self.values[name] = torch.nn.Parameter(value)
+        self.register_parameter(name.replace(".", "_"), self.values[name])
+
+    def parameter(self, name, shape, start):
+        if name not in self.values:
+            value = torch.randn(shape) / max(1, shape[0]) ** 0.5
+            if start is not None or len(shape) == 1:
+                value = torch.full(shape, float(start or 0))
+            self.keep(name, value)
+        value = self.values[name]
+        if shape and tuple(value.shape) != tuple(shape):
+            raise ValueError(f"{name} is {tuple(value.shape)}, not {shape}")
+        return value
+
+    def forward(self, features):
+        made = {"input": features}
+        if features.is_floating_point():
+            made["input"] = features.to(self.compute)
+        for layer in self.job.layers:
+            own = Parameters(self, layer["name"])
+            inputs = [made[name] for name in layer["inputs"]]
+            made[layer["name"]] = LAYERS[layer["type"]](layer, own, *inputs)
+        return made[self.job.layers[-1]["name"]]
+
+    def loss(self, features, labels):
+        """The mean over examples, computed in f32 or wider."""
+        logits = self(features)
+        if logits.dtype in (torch.bfloat16, torch.float16):
+            logits = logits.float()
+        name = self.job.train["loss"]
+        if name == "mean_squared_error":
+            return F.mse_loss(logits, labels.reshape(logits.shape))
+        if name == "mean_absolute_error":
+            return F.l1_loss(logits, labels.reshape(logits.shape))
+        if name == "binary_crossentropy":
+            return F.binary_cross_entropy_with_logits(
+                logits, labels.reshape(logits.shape)
+            )
+        flat = logits.reshape(-1, logits.shape[-1])
+        if name == "categorical_crossentropy":
+            return F.cross_entropy(flat, labels.reshape(flat.shape))
+        return F.cross_entropy(flat, labels.reshape(-1).long())

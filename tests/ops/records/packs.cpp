@@ -1,0 +1,53 @@
+// Records of pack and unpack.
+#include "graph/layout.h"
+#include "ops/op_record.h"
+#include "ops/registry.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+void add(std::vector<OpRecord>& records, const std::string& name, Shape shape,
+         const graph::Layout& layout, DType dtype = DType::f32) {
+  OpRecord record;
+  record.name = "pack_" + name;
+  record.op = find_op("pack");
+  record.inputs = {{dtype, shape}};
+  record.attrs = graph::attrs_of(layout);
+  record.ranges = {{0, 100, !is_floating(dtype)}};
+  record.tolerance = 0;
+  records.push_back(record);
+  record.name = "un" + record.name;
+  record.op = find_op("unpack");
+  record.inputs = {{dtype, {layout.elements()}}};
+  record.attrs.set("shape", std::move(shape));
+  records.push_back(std::move(record));
+}
+
+}  // namespace
+
+void add_packs(std::vector<OpRecord>& records) {
+  add(records, "as_it_lies", {3, 5}, {{3, 5}, {5, 1}, {}, {}});
+  add(records, "transposed", {3, 5}, {{3, 5}, {1, 3}, {}, {}});
+  add(records, "one", {1}, {{1}, {1}, {}, {}});
+  add(records, "columns", {8, 6}, {{8, 6}, {4, 8}, {0}, {4}});
+  add(records, "padded", {7, 5}, {{7, 5}, {4, 8}, {0}, {4}});
+  add(records, "padded_both", {7, 5}, {{7, 5}, {24, 12}, {1, 0}, {3, 4}});
+  add(records, "three_blocks", {8, 10},
+      {{8, 10}, {96, 32}, {0, 1, 0}, {2, 4, 4}});
+  add(records, "one_block", {3, 2}, {{3, 2}, {64, 64}, {1, 0}, {4, 16}});
+  // Kernels of a convolution: filters innermost, and in groups.
+  add(records, "filters", {32, 3, 3, 16},
+      {{32, 3, 3, 16}, {2304, 768, 256, 2304}, {3, 0}, {16, 16}});
+  add(records, "odd_filters", {21, 3, 2, 19},
+      {{21, 3, 2, 19}, {6144, 1024, 512, 3072}, {3, 0}, {16, 32}});
+  add(records, "groups", {12, 3, 3, 2},
+      {{4, 3, 3, 3, 2}, {9 * 8, 9 * 8, 24, 8, 4}, {1}, {4}});
+  add(records, "long", {200, 31}, {{200, 31}, {96, 96 * 200}, {1}, {96}});
+  add(records, "wide", {2, 9000}, {{2, 9000}, {1, 2}, {}, {}});
+  for (const DType dtype : {DType::i8, DType::u16, DType::i64}) {
+    add(records, std::string(name_of(dtype)), {7, 5},
+        {{7, 5}, {24, 12}, {1, 0}, {3, 4}}, dtype);
+  }
+}
+
+}  // namespace plimsoll::ops::testing
