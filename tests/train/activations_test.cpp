@@ -27,7 +27,7 @@ Result<graph::Node> node_of(const std::string& activation) {
 
 TEST(Activations, NamesBecomeTheirOps) {
   const std::map<std::string_view, std::string_view> other_names = {
-      {"swish", "silu"}};
+      {"swish", "silu"}, {"relu6", "maximum_scalar"}};
   for (const std::string_view name : activations()) {
     if (name == "linear") continue;
     const auto node = node_of(std::string(name));
@@ -41,8 +41,8 @@ TEST(Activations, NamesBecomeTheirOps) {
 
 TEST(Activations, ConstantsAreNamesOfTheJobFile) {
   for (const ActivationFunction function :
-       {linear, relu, leaky_relu, sigmoid, plimsoll::tanh, gelu, gelu_tanh,
-        silu, swish, elu, softplus, softmax}) {
+       {linear, relu, relu6, leaky_relu, sigmoid, plimsoll::tanh, gelu,
+        gelu_tanh, silu, swish, elu, softplus, softmax}) {
     EXPECT_TRUE(contains(activations(), function.name)) << function.name;
   }
 }

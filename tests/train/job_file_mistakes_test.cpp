@@ -106,8 +106,8 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
       // Unknown names.
       {"\"relu\"", "\"rleu\"",
        "job.toml:5: model.layers[1].activation: unknown activation `rleu`; "
-       "known: `linear`, `relu`, `leaky_relu`, `sigmoid`, `tanh`, `gelu`, "
-       "`gelu_tanh`, `silu`, `swish`, `elu`, `softplus` and `softmax`"},
+       "known: `linear`, `relu`, `relu6`, `leaky_relu`, `sigmoid`, `tanh`, "
+       "`gelu`, `gelu_tanh`, `silu`, `swish`, `elu`, `softplus` and `softmax`"},
       {"\"sigmoid\"", "\"sigmoyd\"",
        "job.toml:8: model.layers[4].activation: unknown activation "
        "`sigmoyd`; did you mean `sigmoid`?"},
@@ -126,8 +126,8 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
       {"type = \"flatten\"", "type = \"conv\"",
        "job.toml:4: model.layers[0].type: unknown layer `conv`; known: "
        "`dense`, `activation`, `dropout`, `flatten`, `embedding`, "
-       "`layer_normalization`, `rms_normalization`, `group_normalization` and "
-       "`batch_normalization`"},
+       "`layer_normalization`, `rms_normalization`, `group_normalization`, "
+       "`batch_normalization`, `conv2d`, "},
       {"precision = \"f64\"", "precision = \"float64\"",
        "job.toml:27: train.precision: unknown precision `float64`; known: "
        "`f32`, `f64`, `bf16` and `f16`"},
@@ -147,8 +147,8 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
       {"type = \"flatten\"", "name = \"flatten\"",
        "job.toml:4: model.layers[0].type: missing: a layer needs a `type`: "
        "`dense`, `activation`, `dropout`, `flatten`, `embedding`, "
-       "`layer_normalization`, `rms_normalization`, `group_normalization` or "
-       "`batch_normalization`"},
+       "`layer_normalization`, `rms_normalization`, `group_normalization`, "
+       "`batch_normalization`, `conv2d`, "},
       {", rate = 0.5", "",
        "job.toml:6: model.layers[2].rate: missing: a dropout layer needs "
        "`rate`, the share of values set to zero"},

@@ -1,6 +1,10 @@
 // Types of layers: what each gives, what it holds, and what it refuses.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
+
 #include "train/job_file/job_file.h"
 #include "train/layers/layer_def.h"
 #include "train/layers/layer_text.h"
@@ -146,6 +150,20 @@ TEST(Layers, EveryTypeIsRegisteredOnce) {
     for (const LayerKey& key : def->keys) {
       EXPECT_TRUE(keys.insert(key.key).second) << def->type << " " << key.key;
     }
+  }
+}
+
+TEST(Layers, AreAllDescribed) {
+  std::ifstream file(PLIMSOLL_LAYERS_PAGE);
+  std::stringstream page;
+  page << file.rdbuf();
+  const auto expect_named = [&](std::string_view word) {
+    EXPECT_NE(page.str().find("`" + std::string(word) + "`"), std::string::npos)
+        << word;
+  };
+  for (const LayerDef* def : layer_defs()) {
+    expect_named(def->type);
+    for (const LayerKey& key : def->keys) expect_named(key.key);
   }
 }
 

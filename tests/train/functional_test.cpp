@@ -1,0 +1,146 @@
+// Models with branches, in C++: what they compute, and losses over sequences.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plimsoll/plimsoll.h"
+
+namespace plimsoll::train::testing {
+namespace {
+
+std::string error_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+data::Dataset numbers(std::int64_t width) {
+  return data::random(40, {width}, data::Dataset::Labels::uniform, {3})
+      .batch(8);
+}
+
+// y = b + x A + (x A + a) B, by the weights that training left.
+TEST(Functional, ASkipComputesWhatItSays) {
+  Session session({.host = "1GiB", .threads = 2});
+  const auto x = Input({4});
+  const auto a = Dense(3).named("a")(x);
+  const auto b = Dense(3).named("b")(a);
+  Model model(x, Add()({a, b}));
+  model.compile(session, {.precision = "f64"});
+  std::vector<float> features, labels;
+  for (int i = 0; i < 32; ++i)
+    features.push_back(std::sin(static_cast<float>(i)));
+  for (int i = 0; i < 24; ++i)
+    labels.push_back(std::cos(static_cast<float>(i)));
+  const auto data =
+      data::from_arrays(features.data(), {4}, labels.data(), {3}, 8).batch(8);
+  model.fit(data, {.epochs = 2});
+  const auto made = model.predict(data);
+  const auto A = model.weights("a/kernel"), ab = model.weights("a/bias");
+  const auto B = model.weights("b/kernel"), bb = model.weights("b/bias");
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::vector<double> first = ab;
+    for (std::size_t k = 0; k < 4; ++k) {
+      for (std::size_t j = 0; j < 3; ++j) {
+        first[j] += features[4 * i + k] * A[3 * k + j];
+      }
+    }
+    for (std::size_t j = 0; j < 3; ++j) {
+      double sum = bb[j] + first[j];
+      for (std::size_t k = 0; k < 3; ++k) sum += first[k] * B[3 * k + j];
+      EXPECT_NEAR(made[3 * i + j], sum, 1e-5);
+    }
+  }
+}
+
+TEST(Functional, BothBranchesLearn) {
+  Session session({.host = "1GiB", .threads = 2});
+  const auto x = Input({4});
+  const auto left = Dense(5, relu).named("left")(Slice(0, 2)(x));
+  const auto right = Dense(5, plimsoll::tanh).named("right")(Slice(2, 4)(x));
+  Model model(x, Dense(3)(Concatenate()({left, right})));
+  model.compile(session, {});
+  const auto history = model.fit(numbers(4), {.epochs = 1});
+  const auto before_left = model.weights("left/kernel");
+  const auto before_right = model.weights("right/kernel");
+  EXPECT_EQ(history.forecast_host_bytes, history.measured_host_bytes);
+  EXPECT_LT(model.fit(numbers(4), {.epochs = 3}).loss.back(), history.loss[0]);
+  EXPECT_NE(model.weights("left/kernel"), before_left);
+  EXPECT_NE(model.weights("right/kernel"), before_right);
+}
+
+TEST(Functional, MistakesAreNamed) {
+  Session session({.host = "1GiB", .threads = 1});
+  const auto x = Input({4});
+  const auto other = Input({4});
+  EXPECT_EQ(error_of([&] { Model(x, x); }),
+            "the model's output is its input: it needs at least one layer");
+  EXPECT_EQ(error_of([&] {
+              Model(x, Add()({x, Dense(4)(other)}));
+            }),
+            "the model's output comes from another input too: a model has one");
+  Model model(x, Dense(3)(x));
+  model.compile(session, {});
+  EXPECT_EQ(error_of([&] { model.plan(numbers(5)); }),
+            "random: 40 examples of [5], made as they are read: an example has "
+            "shape [5], but the model's input is [4]");
+  Model wrong(x, Dense(3)(Add()({Dense(2)(x), x})));
+  wrong.compile(session, {});
+  EXPECT_EQ(error_of([&] { wrong.plan(numbers(4)); }),
+            "add_1: add needs inputs of one shape, not [B, 2] and [B, 4]");
+}
+
+// The loss of guessing is the logarithm of the classes, however long the
+// sequences are, and however the logits are held.
+TEST(Functional, ALossOverSequencesIsAMean) {
+  Session session({.host = "1GiB", .threads = 2});
+  for (const std::int64_t classes : {7, 4096}) {
+    for (const bool counted : {false, true}) {
+      const auto x = Input({5});
+      Layer last = Dense(classes);
+      last.use_bias = false;
+      last.kernel_initializer = "zeros";
+      Model model(x, last(Embedding(classes, 4)(x)));
+      CompileOptions options{.loss = sparse_categorical_crossentropy};
+      if (counted) options.metrics = {"accuracy"};
+      model.compile(session, options);
+      const auto data = data::random(16, {5}, data::Dataset::Labels::classes,
+                                     {5}, classes, classes)
+                            .batch(8);
+      EXPECT_NEAR(model.evaluate(data).loss,
+                  std::log(static_cast<double>(classes)), 1e-4);
+    }
+  }
+}
+
+// Logits that are never whole give the same training, in less memory.
+TEST(Functional, ManyClassesAreNeverWhole) {
+  Session session({.host = "1GiB", .threads = 2});
+  const auto data =
+      data::random(32, {60}, data::Dataset::Labels::classes, {60}, 6000, 6000)
+          .batch(16);
+  const auto fit = [&](std::vector<std::string> metrics,
+                       std::int64_t* peak_bytes) {
+    const auto x = Input({60});
+    auto y = Embedding(6000, 8).named("words")(x);
+    y = Dense(8, plimsoll::tanh)(y);
+    Model model(x, TiedDense(6000, "words")(y));
+    model.compile(session, {.loss = sparse_categorical_crossentropy,
+                            .metrics = std::move(metrics)});
+    *peak_bytes = model.plan(data).host_peak_bytes();
+    return model.fit(data, {.epochs = 3}).loss;
+  };
+  std::int64_t whole = 0, chunked = 0;
+  const auto a = fit({"accuracy"}, &whole);
+  const auto b = fit({}, &chunked);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(a[i], b[i], 1e-4);
+  EXPECT_LT(a[2], a[0]);
+  // 16 * 60 rows of 6,000 logits.
+  EXPECT_LT(chunked, whole - 10'000'000);
+}
+
+}  // namespace
+}  // namespace plimsoll::train::testing
