@@ -19,9 +19,10 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFamilies[] = {
-    "elementwise", "movement",      "matmul",  "reduction", "softmax",
-    "loss",        "random",        "update",  "indexing",  "resize",
-    "embedding",   "normalization", "pooling", "recurrent", "convolution"};
+    "elementwise", "movement",  "matmul",      "reduction",
+    "softmax",     "loss",      "random",      "update",
+    "indexing",    "resize",    "embedding",   "normalization",
+    "pooling",     "recurrent", "convolution", "attention"};
 
 json read_cases(const std::string& family) {
   std::ifstream file(fmt::format("{}/{}.json", PLIMSOLL_NUMPY_CASES, family));

@@ -125,6 +125,8 @@ TEST(RandomSet, BinaryAndClassLabels) {
   const auto binary = make(spec);
   spec.labels = RandomLabels::classes;
   spec.classes = 5;
+  EXPECT_EQ(make(spec)->spec()[1], fixed_field("labels", DType::i32, {10}));
+  spec.label_shape = {};
   const auto classes = make(spec);
   EXPECT_EQ(binary->spec()[1], fixed_field("labels", DType::f32, {}));
   EXPECT_EQ(classes->spec()[1], fixed_field("labels", DType::i32, {}));

@@ -8,6 +8,7 @@ import json
 import pathlib
 import sys
 
+from attention_cases import attention
 from case import CASES
 from dense_cases import (dropout, loss, matmul, movement, random_fills,
                          reduction, softmax, update)
@@ -26,7 +27,7 @@ def main():
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
                    resize, embedding, linear_loss, normalization, pooling,
-                   random_fills, recurrent, packing, convolution):
+                   random_fills, recurrent, packing, convolution, attention):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),
