@@ -2,8 +2,10 @@
 
   python bench/peers/networks/compare_gradients.py JOB.toml...
 
-Prints the relative L2 error of the loss and of the worst tensor; fails above
-the limit. PyTorch computes in f64 from the same f32 weights.
+Prints the relative L2 error of the loss and of the worst tensor against
+PyTorch's in f64, from the same weights. A tensor fails above the limit of its
+precision, unless PyTorch's own error in that precision is half as large: deep
+networks at their random start magnify any rounding.
 """
 
 import argparse
@@ -21,16 +23,19 @@ from torch_network import Network
 LIMITS = {"f32": 1e-5, "f64": 1e-10, "bf16": 2e-2, "f16": 5e-3}
 
 
-def relative(got, wanted):
-    scale = np.linalg.norm(wanted)
-    return float(np.linalg.norm(got - wanted) / (scale if scale else 1.0))
+def relative(got, wanted, whole):
+    """Of gradients that are nothing but rounding (a key's bias), of the whole."""
+    scale = max(np.linalg.norm(wanted), 1e-3 * whole)
+    return float(np.linalg.norm(got - wanted) / scale)
 
 
-def torch_gradients(job, values, features, labels, dtype=torch.float64):
+def torch_gradients(job, values, features, labels, precision="f64"):
+    """In 16 bits parameters are f32, as Plimsoll's are."""
+    dtype = {"f64": torch.float64}.get(precision, torch.float32)
     network = Network(
         job,
         {name: torch.tensor(v, dtype=dtype) for name, v in values.items()},
-        dtype,
+        {"bf16": torch.bfloat16, "f16": torch.float16}.get(precision, dtype),
     )
     x, y = torch.from_numpy(features), torch.from_numpy(labels)
     loss = network.loss(x, y.to(dtype) if y.is_floating_point() else y)
@@ -52,17 +57,27 @@ def compare(path, arguments):
             arguments.ours, job, folder, features, labels, options
         )
     wanted_loss, wanted = torch_gradients(job, values, features, labels)
-    errors = {name: relative(made[name], wanted[name]) for name in wanted}
-    errors["loss"] = abs(loss - wanted_loss) / abs(wanted_loss)
+    _, own = torch_gradients(
+        job, values, features, labels, arguments.precision
+    )
+    whole = sum(np.square(value).sum() for value in wanted.values()) ** 0.5
+    errors = {
+        name: relative(made[name], wanted[name], whole) for name in wanted
+    }
+    theirs = {
+        name: relative(own[name], wanted[name], whole) for name in wanted
+    }
     worst = max(errors, key=errors.get)
     print(
         f"{pathlib.Path(path).stem:20} {len(made):4} tensors, loss {loss:.6f}"
-        f" against {wanted_loss:.6f}, worst {errors[worst]:.1e} ({worst})"
+        f" against {wanted_loss:.6f}, worst {errors[worst]:.1e} ({worst},"
+        f" PyTorch's own {theirs[worst]:.1e})"
     )
-    if arguments.verbose:
-        for name, error in errors.items():
-            print(f"    {error:.1e} {name}")
-    return errors[worst] <= LIMITS[arguments.precision]
+    limit = LIMITS[arguments.precision]
+    bad = [n for n in errors if errors[n] > max(limit, 2 * theirs[n])]
+    for name in errors if arguments.verbose else bad:
+        print(f"    {errors[name]:.1e} against {theirs[name]:.1e} {name}")
+    return not bad and abs(loss - wanted_loss) <= 10 * limit * abs(wanted_loss)
 
 
 def main():

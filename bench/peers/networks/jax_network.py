@@ -43,6 +43,13 @@ def dense(layer, p, x):
     return activate(layer, y)
 
 
+def padding_of(layer):
+    if layer.get("padding", "valid") in ("valid", "same"):
+        return layer.get("padding", "valid").upper()
+    top, bottom, left, right = layer.borders("padding", 0)
+    return ((top, bottom), (left, right))
+
+
 def conv2d(layer, p, x):
     groups = layer.get("groups", 1)
     kernel = layer.pair("kernel_size")
@@ -51,7 +58,7 @@ def conv2d(layer, p, x):
         x,
         weight,
         layer.pair("strides"),
-        layer.get("padding", "valid").upper(),
+        padding_of(layer),
         rhs_dilation=layer.pair("dilation_rate"),
         dimension_numbers=("NHWC", "OHWI", "NHWC"),
         feature_group_count=groups,
@@ -64,19 +71,17 @@ def conv2d(layer, p, x):
 def max_pooling2d(layer, p, x):
     size = layer.pair("pool_size", 2)
     strides = layer.pair("strides", size)
+    padding = padding_of(layer)
+    whole = padding
+    if not isinstance(padding, str):
+        whole = ((0, 0), *padding, (0, 0))
     return lax.reduce_window(
-        x, -jnp.inf, lax.max, (1, *size, 1), (1, *strides, 1),
-        layer.get("padding", "valid").upper(),
+        x, -jnp.inf, lax.max, (1, *size, 1), (1, *strides, 1), whole
     )
 
 
 def zero_padding2d(layer, p, x):
-    padding = layer.get("padding", 1)
-    if isinstance(padding, int):
-        padding = [padding] * 4
-    elif len(padding) == 2:
-        padding = [padding[0], padding[0], padding[1], padding[1]]
-    top, bottom, left, right = padding
+    top, bottom, left, right = layer.borders("padding", 1)
     return jnp.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)))
 
 
@@ -105,7 +110,7 @@ def multi_head_attention(layer, p, x):
     y = jax.nn.dot_product_attention(
         q, k, v, is_causal=layer.get("causal", False)
     )
-    return product("output", y.reshape(*x.shape[:2], width), x.shape[-1])
+    return product("attention_output", y.reshape(*x.shape[:2], width), x.shape[-1])
 
 
 LAYERS = {
@@ -126,7 +131,7 @@ LAYERS = {
         "embeddings", layer["input_dim"], layer["output_dim"]
     )[x],
     "position_embedding": lambda layer, p, x: x
-    + p("embeddings", *x.shape[1:]),
+    + p("embeddings", layer["sequence_length"], x.shape[-1])[: x.shape[1]],
     "multi_head_attention": multi_head_attention,
 }
 

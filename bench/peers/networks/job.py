@@ -12,6 +12,17 @@ class Layer(dict):
         value = self.get(key, fallback)
         return (value, value) if isinstance(value, int) else tuple(value)
 
+    def borders(self, key, fallback):
+        """Zeros at the top, bottom, left and right."""
+        value = self.get(key, fallback)
+        if value == "valid":
+            return 0, 0, 0, 0
+        if isinstance(value, int):
+            return (value,) * 4
+        if len(value) == 2:
+            return value[0], value[0], value[1], value[1]
+        return tuple(value)
+
 
 def resolve(tables):
     counts, layers, before = {}, [], "input"
@@ -31,20 +42,16 @@ class Job:
         table = tomllib.loads(pathlib.Path(path).read_text())
         self.input = table["model"]["input"]
         self.tables = table["model"]["layers"]
+        for one in self.tables:
+            if one["type"] == "dropout":
+                one["rate"] = 0  # what it drops cannot be compared
         self.layers = resolve(self.tables)
         self.source = table["data"]["source"]
         self.train = table["train"]
 
     def takes_indices(self):
         """Whether examples are class indices."""
-        kinds = {layer["name"]: layer["type"] for layer in self.layers}
-        for layer in self.layers:
-            if layer["type"] != "embedding":
-                continue
-            (source,) = layer["inputs"]
-            if source == "input" or kinds[source] == "slice":
-                return True
-        return False
+        return "classes" in self.source
 
 
 def make_data(job, examples, seed=1):

@@ -42,11 +42,14 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--learning-rate", type=float)
     arguments = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.deterministic = True
     job = Job(arguments.job)
+    if arguments.learning_rate:
+        job.train["optimizer"]["learning_rate"] = arguments.learning_rate
     features, labels = make_data(job, arguments.batch)
     options = ["--device", arguments.device]
     with tempfile.TemporaryDirectory() as folder:

@@ -60,7 +60,7 @@ def row(name, rate, host, device):
 
 
 def compare(name, batch, arguments, precision):
-    path = ROOT / "examples" / "models" / "jobs" / f"{name}.toml"
+    path = ROOT / "examples" / "models" / f"{name}.toml"
     if not path.exists():
         path = pathlib.Path(name)
     batch = batch or Job(path).train.get("batch", 32)

@@ -44,14 +44,18 @@ def dense(layer, p, x):
     return activate(layer, y)
 
 
+def padding_of(layer):
+    if layer.get("padding", "valid") in ("valid", "same"):
+        return layer.get("padding", "valid").upper()
+    top, bottom, left, right = layer.borders("padding", 0)
+    return ((0, 0), (top, bottom), (left, right), (0, 0))
+
+
 def conv2d(layer, p, x):
     kernel = layer.pair("kernel_size")
     # TensorFlow keeps kernels as HWIO.
     weight = p("kernel_hwio", *kernel, x.shape[-1], layer["filters"])
-    y = tf.nn.conv2d(
-        x, weight, layer.pair("strides"),
-        layer.get("padding", "valid").upper(),
-    )
+    y = tf.nn.conv2d(x, weight, layer.pair("strides"), padding_of(layer))
     if layer.get("use_bias", True):
         y = tf.nn.bias_add(y, p("bias", layer["filters"]))
     return activate(layer, y)
@@ -60,17 +64,11 @@ def conv2d(layer, p, x):
 def max_pooling2d(layer, p, x):
     size = layer.pair("pool_size", 2)
     strides = layer.pair("strides", size)
-    padding = layer.get("padding", "valid").upper()
-    return tf.nn.max_pool2d(x, size, strides, padding)
+    return tf.nn.max_pool2d(x, size, strides, padding_of(layer))
 
 
 def zero_padding2d(layer, p, x):
-    padding = layer.get("padding", 1)
-    if isinstance(padding, int):
-        padding = [padding] * 4
-    elif len(padding) == 2:
-        padding = [padding[0], padding[0], padding[1], padding[1]]
-    top, bottom, left, right = padding
+    top, bottom, left, right = layer.borders("padding", 1)
     return tf.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)))
 
 
@@ -113,7 +111,7 @@ def multi_head_attention(layer, p, x):
         scores = tf.where(seen, scores, tf.cast(-1e9, scores.dtype))
     y = tf.transpose(tf.matmul(tf.nn.softmax(scores), v), (0, 2, 1, 3))
     y = tf.reshape(y, (*x.shape[:2], heads * size))
-    return projected("output", y, x.shape[-1])
+    return projected("attention_output", y, x.shape[-1])
 
 
 LAYERS = {
@@ -132,7 +130,7 @@ LAYERS = {
         p("embeddings", layer["input_dim"], layer["output_dim"]), x
     ),
     "position_embedding": lambda layer, p, x: x
-    + p("embeddings", *x.shape[1:]),
+    + p("embeddings", layer["sequence_length"], x.shape[-1])[: x.shape[1]],
     "multi_head_attention": multi_head_attention,
 }
 

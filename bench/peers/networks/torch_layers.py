@@ -12,6 +12,7 @@ from job import same_padding
 ACTIVATIONS = {
     "linear": lambda x: x,
     "relu": F.relu,
+    "relu6": F.relu6,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
     "gelu": F.gelu,
@@ -51,12 +52,17 @@ def dense(layer, p, x):
     return activate(layer, y)
 
 
-def pad_same(layer, x, kernel, strides, dilation, value=0.0):
+def pad(layer, x, kernel, strides, dilation, value=0.0):
     """The padding as two numbers, or the padded values where it is uneven."""
-    if layer.get("padding", "valid") == "valid":
-        return x, (0, 0)
-    top, bottom = same_padding(x.shape[2], kernel[0], strides[0], dilation[0])
-    left, right = same_padding(x.shape[3], kernel[1], strides[1], dilation[1])
+    if layer.get("padding", "valid") == "same":
+        top, bottom = same_padding(
+            x.shape[2], kernel[0], strides[0], dilation[0]
+        )
+        left, right = same_padding(
+            x.shape[3], kernel[1], strides[1], dilation[1]
+        )
+    else:
+        top, bottom, left, right = layer.borders("padding", 0)
     if top == bottom and left == right:
         return x, (top, left)
     return F.pad(x, (left, right, top, bottom), value=value), (0, 0)
@@ -71,7 +77,7 @@ def conv2d(layer, p, x):
         groups = x.shape[1]
         filters = groups * layer.get("depth_multiplier", 1)
     weight = first(p("kernel", filters, *kernel, x.shape[1] // groups))
-    x, padding = pad_same(layer, x, kernel, strides, dilation)
+    x, padding = pad(layer, x, kernel, strides, dilation)
     bias = p("bias", filters) if layer.get("use_bias", True) else None
     y = F.conv2d(x, weight, bias, strides, padding, dilation, groups)
     return activate(layer, last(y))
@@ -96,7 +102,7 @@ def conv2d_transpose(layer, p, x):
 def max_pooling2d(layer, p, x):
     size = layer.pair("pool_size", 2)
     strides = layer.pair("strides", size)
-    padded, padding = pad_same(
+    padded, padding = pad(
         layer, first(x), size, strides, (1, 1), float("-inf")
     )
     return last(F.max_pool2d(padded, size, strides, padding))
@@ -105,19 +111,14 @@ def max_pooling2d(layer, p, x):
 def average_pooling2d(layer, p, x):
     size = layer.pair("pool_size", 2)
     strides = layer.pair("strides", size)
-    padded, padding = pad_same(layer, first(x), size, strides, (1, 1))
+    padded, padding = pad(layer, first(x), size, strides, (1, 1))
     return last(
         F.avg_pool2d(padded, size, strides, padding, count_include_pad=False)
     )
 
 
 def zero_padding2d(layer, p, x):
-    padding = layer.get("padding", 1)
-    if isinstance(padding, int):
-        padding = [padding] * 4
-    elif len(padding) == 2:
-        padding = [padding[0], padding[0], padding[1], padding[1]]
-    top, bottom, left, right = padding
+    top, bottom, left, right = layer.borders("padding", 1)
     return F.pad(x, (0, 0, left, right, top, bottom))
 
 
@@ -171,12 +172,16 @@ def embedding(layer, p, x):
 
 
 def position_embedding(layer, p, x):
-    return x + p("embeddings", *x.shape[1:])
+    table = p("embeddings", layer["sequence_length"], x.shape[-1])
+    return x + table[: x.shape[1]]
 
 
-def multi_head_attention(layer, p, x, *others):
-    """Inputs: queries, then keys and values where they are others."""
-    memory = others[0] if others else x
+def multi_head_attention(layer, p, x, *others, mask=None):
+    """Inputs: queries, then values, then keys, where they are others."""
+    values = others[0] if others else x
+    keys = others[1] if len(others) > 1 else values
+    if mask is not None:
+        mask = mask.bool()[:, None, None] if mask.dim() == 2 else mask.bool()[:, None]
     heads = layer["num_heads"]
     width = heads * layer["key_dim"]
 
@@ -192,11 +197,12 @@ def multi_head_attention(layer, p, x, *others):
 
     y = F.scaled_dot_product_attention(
         project("query", x),
-        project("key", memory),
-        project("value", memory),
+        project("key", keys),
+        project("value", values),
+        attn_mask=mask,
         is_causal=layer.get("causal", False),
     )
-    return product("output", y.transpose(1, 2).flatten(-2), x.shape[-1])
+    return product("attention_output", y.transpose(1, 2).flatten(-2), x.shape[-1])
 
 
 def lstm(layer, p, x):
@@ -231,8 +237,7 @@ def gru(layer, p, x):
 
 
 def columns(layer, p, x):
-    start = layer.get("start", 0)
-    return x[..., start : start + layer["size"]]
+    return x[..., layer.get("begin", 0) : layer.get("end")]
 
 
 def total(layer, p, *x):
@@ -278,7 +283,9 @@ LAYERS = {
     "subtract": lambda layer, p, a, b: a - b,
     "average": lambda layer, p, *x: total(layer, p, *x) / len(x),
     "maximum": lambda layer, p, a, b: torch.maximum(a, b),
-    "concatenate": lambda layer, p, *x: torch.cat(x, -1),
+    "concatenate": lambda layer, p, *x: torch.cat(
+        x, layer.get("axis", -1)
+    ),
     "dot": lambda layer, p, a, b: (a * b).sum(-1, keepdim=True),
     "reshape": lambda layer, p, x: x.reshape(
         x.shape[0], *layer["target_shape"]

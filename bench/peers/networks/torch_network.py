@@ -31,6 +31,7 @@ class Network(torch.nn.Module):
         super().__init__()
         self.job, self.compute = job, dtype
         self.values = {}
+        self.given = values is not None
         for name, value in (values or {}).items():
             self.keep(name, value)
         last = job.layers[-1]
@@ -46,6 +47,8 @@ class Network(torch.nn.Module):
 
     def parameter(self, name, shape, start):
         if name not in self.values:
+            if self.given:
+                raise KeyError(f"no {name} among the given parameters")
             value = torch.randn(shape) / max(1, shape[0]) ** 0.5
             if start is not None or len(shape) == 1:
                 value = torch.full(shape, float(start or 0))
@@ -62,7 +65,10 @@ class Network(torch.nn.Module):
         for layer in self.job.layers:
             own = Parameters(self, layer["name"])
             inputs = [made[name] for name in layer["inputs"]]
-            made[layer["name"]] = LAYERS[layer["type"]](layer, own, *inputs)
+            more = {"mask": made[layer["mask"]]} if "mask" in layer else {}
+            made[layer["name"]] = LAYERS[layer["type"]](
+                layer, own, *inputs, **more
+            )
         return made[self.job.layers[-1]["name"]]
 
     def loss(self, features, labels):
