@@ -1,5 +1,5 @@
-// What records cannot say of attention: storage in bf16 and f16 on the CPU,
-// memory, queries that see nothing, and refusals.
+// What records cannot say of attention: memory, queries that see nothing, and
+// refusals.
 #include "ops/attention/attention.h"
 
 #include <gtest/gtest.h>
@@ -21,32 +21,6 @@ namespace {
 
 using graph::Builder;
 using graph::ValueId;
-
-class AttentionHalves : public ::testing::TestWithParam<DType> {};
-
-TEST_P(AttentionHalves, AreComputedInF32OnTheCpu) {
-  int checked = 0;
-  for (const OpRecord& record : attention_records()) {
-    const Result<Case> test = make_case(record, GetParam());
-    ASSERT_TRUE(test) << record.name << ": " << test.error().message;
-    std::map<std::string, std::vector<Bytes>> seen;
-    for (const int count : {1, 3}) {
-      ComputeThreads threads(count);
-      const auto factory = make_cpu_kernels(threads);
-      for (const auto& line : check_forward(*test, *factory, threads, seen)) {
-        ADD_FAILURE() << line;
-      }
-    }
-    ++checked;
-  }
-  EXPECT_GT(checked, 50);
-}
-
-INSTANTIATE_TEST_SUITE_P(Dtypes, AttentionHalves,
-                         ::testing::Values(DType::bf16, DType::f16),
-                         [](const ::testing::TestParamInfo<DType>& dtype) {
-                           return std::string(name_of(dtype.param));
-                         });
 
 // Both ways of the gradient add in the same order.
 TEST(Attention, WaysOfTheGradientGiveTheSameBits) {

@@ -1,5 +1,5 @@
-// What records cannot say of convolutions: storage in bf16 and f16 on the CPU,
-// padding, refusals, and what a transposed one is.
+// What records cannot say of convolutions: padding, refusals, and what a
+// transposed one is.
 #include "ops/convolution/convolution.h"
 
 #include <gtest/gtest.h>
@@ -16,32 +16,6 @@ namespace {
 
 using graph::Builder;
 using graph::ValueId;
-
-class ConvolutionHalves : public ::testing::TestWithParam<DType> {};
-
-TEST_P(ConvolutionHalves, AreSummedInF32OnTheCpu) {
-  int checked = 0;
-  for (const OpRecord& record : convolution_records()) {
-    const Result<Case> test = make_case(record, GetParam());
-    ASSERT_TRUE(test) << record.name << ": " << test.error().message;
-    std::map<std::string, std::vector<Bytes>> seen;
-    for (const int count : {1, 3}) {
-      ComputeThreads threads(count);
-      const auto factory = make_cpu_kernels(threads);
-      for (const auto& line : check_forward(*test, *factory, threads, seen)) {
-        ADD_FAILURE() << line;
-      }
-    }
-    ++checked;
-  }
-  EXPECT_GT(checked, 100);
-}
-
-INSTANTIATE_TEST_SUITE_P(Dtypes, ConvolutionHalves,
-                         ::testing::Values(DType::bf16, DType::f16),
-                         [](const ::testing::TestParamInfo<DType>& dtype) {
-                           return std::string(name_of(dtype.param));
-                         });
 
 std::array<std::int64_t, 4> same(std::int64_t size, std::int64_t kernel,
                                  std::int64_t stride, std::int64_t dilation) {

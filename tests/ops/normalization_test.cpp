@@ -1,5 +1,5 @@
-// What records cannot say of normalization: storage in bf16 and f16 on the
-// CPU, hard inputs, refusals, and moving averages.
+// What records cannot say of normalization: storage in bf16 and f16, hard
+// inputs, refusals, and moving averages.
 #include "ops/normalization/normalization.h"
 
 #include <gtest/gtest.h>
@@ -25,32 +25,6 @@ namespace {
 
 using graph::Builder;
 using graph::ValueId;
-
-class Halves : public ::testing::TestWithParam<DType> {};
-
-TEST_P(Halves, AreComputedInF32OnTheCpu) {
-  int checked = 0;
-  for (const OpRecord& record : normalization_records()) {
-    const Result<Case> test = make_case(record, GetParam());
-    ASSERT_TRUE(test) << record.name << ": " << test.error().message;
-    std::map<std::string, std::vector<Bytes>> seen;
-    for (const int count : {1, 3}) {
-      ComputeThreads threads(count);
-      const auto factory = make_cpu_kernels(threads);
-      for (const auto& line : check_forward(*test, *factory, threads, seen)) {
-        ADD_FAILURE() << line;
-      }
-    }
-    ++checked;
-  }
-  EXPECT_GT(checked, 100);
-}
-
-INSTANTIATE_TEST_SUITE_P(Dtypes, Halves,
-                         ::testing::Values(DType::bf16, DType::f16),
-                         [](const ::testing::TestParamInfo<DType>& dtype) {
-                           return std::string(name_of(dtype.param));
-                         });
 
 // Statistics stay f32: in bf16 the mean of many values would be lost.
 TEST(Normalization, KeepsStatisticsInF32) {

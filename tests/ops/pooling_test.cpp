@@ -1,5 +1,4 @@
-// What records do not reach: ties, NaN, the halves on the CPU, refusals,
-// batches, whole images.
+// What records do not reach: ties, NaN, refusals, batches, whole images.
 #include "ops/pooling/pooling.h"
 
 #include <gtest/gtest.h>
@@ -38,24 +37,6 @@ std::vector<RefTensor> run(std::string_view op, const graph::Attrs& attrs,
   if (outputs) return *std::move(outputs);
   ADD_FAILURE() << outputs.error().message;
   return {};
-}
-
-TEST(Pooling, HalvesAgreeWithTheReference) {
-  for (const DType dtype : {DType::bf16, DType::f16}) {
-    for (const OpRecord& record : pooling_records()) {
-      const Result<Case> test = make_case(record, dtype);
-      ASSERT_TRUE(test) << record.name << ": " << test.error().message;
-      std::map<std::string, std::vector<Bytes>> seen;
-      for (const int count : {1, 3}) {
-        ComputeThreads threads(count);
-        const auto factory = make_cpu_kernels(threads);
-        for (const auto& mistake :
-             check_forward(*test, *factory, threads, seen)) {
-          ADD_FAILURE() << mistake;
-        }
-      }
-    }
-  }
 }
 
 TEST(Pooling, TheFirstOfTheLargestWins) {

@@ -1,5 +1,5 @@
-// What records cannot say of recurrent ops: storage in bf16 and f16 on the CPU,
-// levels of instructions, an unrolled graph of other ops, and refusals.
+// What records cannot say of recurrent ops: levels of instructions, an unrolled
+// graph of other ops, and refusals.
 #include "ops/recurrent/recurrent.h"
 
 #include <gtest/gtest.h>
@@ -30,32 +30,6 @@ namespace {
 using graph::Builder;
 using graph::TensorType;
 using graph::ValueId;
-
-class RecurrentHalves : public ::testing::TestWithParam<DType> {};
-
-TEST_P(RecurrentHalves, AreComputedInF32OnTheCpu) {
-  int checked = 0;
-  for (const OpRecord& record : recurrent_records()) {
-    const Result<Case> test = make_case(record, GetParam());
-    ASSERT_TRUE(test) << record.name << ": " << test.error().message;
-    std::map<std::string, std::vector<Bytes>> seen;
-    for (const int count : {1, 3}) {
-      ComputeThreads threads(count);
-      const auto factory = make_cpu_kernels(threads);
-      for (const auto& line : check_forward(*test, *factory, threads, seen)) {
-        ADD_FAILURE() << line;
-      }
-    }
-    ++checked;
-  }
-  EXPECT_GT(checked, 40);
-}
-
-INSTANTIATE_TEST_SUITE_P(Dtypes, RecurrentHalves,
-                         ::testing::Values(DType::bf16, DType::f16),
-                         [](const ::testing::TestParamInfo<DType>& dtype) {
-                           return std::string(name_of(dtype.param));
-                         });
 
 constexpr std::int64_t kBatch = 3;
 constexpr std::int64_t kSteps = 4;
