@@ -10,6 +10,22 @@ std::string TensorType::to_string() const {
   return fmt::format("{}{}", name_of(dtype), shape.to_string());
 }
 
+std::string to_string(std::span<const TensorType> types) {
+  std::string text;
+  for (const TensorType& type : types) {
+    text += (text.empty() ? "" : ", ") + type.to_string();
+  }
+  return text;
+}
+
+double bytes_of(std::span<const TensorType> types) {
+  double bytes = 0;
+  for (const TensorType& type : types) {
+    bytes += static_cast<double>(type.bytes());
+  }
+  return bytes;
+}
+
 std::string_view name_of(Role role) {
   static constexpr std::array<std::string_view, 5> kNames = {
       "parameter", "optimizer", "statistic", "counter", "metric"};

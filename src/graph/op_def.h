@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,11 @@ struct TensorType {
 };
 
 using TypeList = std::vector<TensorType>;
+
+// "f32[B, 128], i32[B]"
+std::string to_string(std::span<const TensorType> types);
+// Of all together; shapes must be fixed.
+double bytes_of(std::span<const TensorType> types);
 
 struct Cost {
   double flops = 0;

@@ -139,12 +139,7 @@ Cost cost_of(const AttentionForm& form, int products, Types inputs,
   Cost cost;
   cost.flops = static_cast<double>(shape.batch * shape.heads) * shape.pairs() *
                (2 * products * static_cast<double>(shape.width) + 20);
-  for (const TensorType& type : inputs) {
-    cost.bytes += static_cast<double>(type.bytes());
-  }
-  for (const TensorType& type : outputs) {
-    cost.bytes += static_cast<double>(type.bytes());
-  }
+  cost.bytes = bytes_of(inputs) + bytes_of(outputs);
   return cost;
 }
 

@@ -24,11 +24,8 @@ struct Call {
   const Attrs& attrs;
 
   Error bad(std::string_view why) const {
-    std::string operands;
-    for (const TensorType& type : inputs) {
-      operands += (operands.empty() ? "" : ", ") + type.to_string();
-    }
-    return {ErrorCode::bad_input, fmt::format("{}({}): {}", op, operands, why)};
+    return {ErrorCode::bad_input,
+            fmt::format("{}({}): {}", op, graph::to_string(inputs), why)};
   }
 };
 

@@ -19,11 +19,8 @@ using graph::ValueId;
 template <ConvPass kPass>
 Cost cost(std::span<const TensorType> inputs,
           std::span<const TensorType> outputs, const Attrs& attrs) {
-  double bytes = static_cast<double>(outputs[0].bytes());
-  for (const TensorType& type : inputs) {
-    bytes += static_cast<double>(type.bytes());
-  }
-  return {conv_shape(kPass, inputs, outputs, attrs).flops(), bytes};
+  return {conv_shape(kPass, inputs, outputs, attrs).flops(),
+          bytes_of(inputs) + bytes_of(outputs)};
 }
 
 const OpDef& conv2d_op();

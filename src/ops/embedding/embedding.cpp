@@ -20,12 +20,8 @@ using graph::ValueId;
 using Types = std::span<const TensorType>;
 
 Error mistake(std::string_view op, Types inputs, std::string_view right) {
-  std::string given;
-  for (const TensorType& type : inputs) {
-    given += (given.empty() ? "" : ", ") + type.to_string();
-  }
-  return {ErrorCode::bad_input,
-          fmt::format("{}({}): expected {}", op, given, right)};
+  return {ErrorCode::bad_input, fmt::format("{}({}): expected {}", op,
+                                            graph::to_string(inputs), right)};
 }
 
 bool are_indices(const TensorType& type) {

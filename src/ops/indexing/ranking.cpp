@@ -21,11 +21,8 @@ constexpr std::int64_t kMostRanked = (std::int64_t{1} << 31) - 1;
 
 Error bad(std::string_view op, std::span<const TensorType> inputs,
           std::string_view why) {
-  std::string types;
-  for (const TensorType& type : inputs) {
-    types += (types.empty() ? "" : ", ") + type.to_string();
-  }
-  return {ErrorCode::bad_input, fmt::format("{}({}): {}", op, types, why)};
+  return {ErrorCode::bad_input,
+          fmt::format("{}({}): {}", op, graph::to_string(inputs), why)};
 }
 
 Shape with_last(const Shape& shape, std::int64_t extent) {

@@ -16,15 +16,12 @@ using graph::ValueId;
 using Types = std::span<const TensorType>;
 
 Error mistake(std::string_view op, Types inputs, const Attrs& attrs) {
-  std::string given;
-  for (const TensorType& type : inputs) {
-    given += (given.empty() ? "" : ", ") + type.to_string();
-  }
   return {
       ErrorCode::bad_input,
       fmt::format("{}({}): expected {}x [..., D] of f32 or f64, a weight {} "
                   "of its type and i32 labels [...]",
-                  op, given, op.ends_with("grad") ? "dy [...], " : "",
+                  op, graph::to_string(inputs),
+                  op.ends_with("grad") ? "dy [...], " : "",
                   attrs.get<bool>("transposed") ? "[V, D]" : "[D, V]")};
 }
 
@@ -70,13 +67,8 @@ Cost cost(Types inputs, Types outputs, const Attrs& attrs) {
   Cost all;
   all.flops = logits * (2 * kProducts * static_cast<double>(chunks.width) + 20);
   all.bytes = static_cast<double>(chunks.count() - 1) * kProducts *
-              static_cast<double>(inputs[kX + 1].bytes());
-  for (const TensorType& type : inputs) {
-    all.bytes += static_cast<double>(type.bytes());
-  }
-  for (const TensorType& type : outputs) {
-    all.bytes += static_cast<double>(type.bytes());
-  }
+                  static_cast<double>(inputs[kX + 1].bytes()) +
+              bytes_of(inputs) + bytes_of(outputs);
   return all;
 }
 

@@ -93,9 +93,8 @@ Cost row_cost(std::span<const TensorType> inputs,
   Cost cost;
   for (const TensorType& input : inputs) {
     cost.flops += 10 * static_cast<double>(input.shape.elements());
-    cost.bytes += static_cast<double>(input.bytes());
   }
-  cost.bytes += static_cast<double>(outputs[0].bytes());
+  cost.bytes = bytes_of(inputs) + bytes_of(outputs);
   return cost;
 }
 

@@ -14,13 +14,9 @@ using graph::TypeList;
 
 Error mistake(std::span<const TensorType> inputs, const Attrs& attrs,
               std::string_view what) {
-  std::string shapes;
-  for (const TensorType& type : inputs) {
-    shapes += (shapes.empty() ? "" : ", ") + type.to_string();
-  }
   return {
       ErrorCode::bad_input,
-      fmt::format("matmul({}){}{}: {}", shapes,
+      fmt::format("matmul({}){}{}: {}", graph::to_string(inputs),
                   attrs.get<bool>("transpose_a") ? " a transposed" : "",
                   attrs.get<bool>("transpose_b") ? " b transposed" : "", what)};
 }
@@ -81,11 +77,7 @@ Result<TypeList> infer(std::span<const TensorType> inputs, const Attrs& attrs) {
 graph::Cost cost(std::span<const TensorType> inputs,
                  std::span<const TensorType> outputs, const Attrs& attrs) {
   const ProductShape shape = product_shape(inputs, outputs, attrs);
-  double bytes = static_cast<double>(outputs[0].bytes());
-  for (const TensorType& type : inputs) {
-    bytes += static_cast<double>(type.bytes());
-  }
-  return {shape.flops(), bytes};
+  return {shape.flops(), bytes_of(inputs) + bytes_of(outputs)};
 }
 
 graph::OpDef make_op() {

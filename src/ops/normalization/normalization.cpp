@@ -32,12 +32,7 @@ Cost cost(std::span<const TensorType> inputs,
             .bytes = kKind == NormKind::batch
                          ? static_cast<double>(inputs[0].bytes())
                          : 0};
-  for (const TensorType& type : inputs) {
-    cost.bytes += static_cast<double>(type.bytes());
-  }
-  for (const TensorType& type : outputs) {
-    cost.bytes += static_cast<double>(type.bytes());
-  }
+  cost.bytes += bytes_of(inputs) + bytes_of(outputs);
   return cost;
 }
 

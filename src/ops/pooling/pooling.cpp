@@ -28,15 +28,11 @@ constexpr std::int64_t kMostPixels = std::int64_t{1} << 24;
 
 Error mistake(std::string_view op, Types inputs, const Attrs& attrs,
               std::string_view why) {
-  std::string types;
-  for (const TensorType& type : inputs) {
-    types += (types.empty() ? "" : ", ") + type.to_string();
-  }
-  return {
-      ErrorCode::bad_input,
-      fmt::format("{}({}) window {}, strides {}, padding {}: {}", op, types,
-                  attrs.get<Numbers>("window"), attrs.get<Numbers>("strides"),
-                  attrs.get<Numbers>("padding"), why)};
+  return {ErrorCode::bad_input,
+          fmt::format("{}({}) window {}, strides {}, padding {}: {}", op,
+                      graph::to_string(inputs), attrs.get<Numbers>("window"),
+                      attrs.get<Numbers>("strides"),
+                      attrs.get<Numbers>("padding"), why)};
 }
 
 bool are_images(const TensorType& type) {

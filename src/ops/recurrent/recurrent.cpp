@@ -42,19 +42,12 @@ constexpr std::string_view rule_of(CellKind kind, bool gradient) {
                   : "gates [B, T, 3H], u [H, 3H] and a recurrent bias [3H]";
 }
 
-std::string text_of(Types types) {
-  std::string text;
-  for (const TensorType& type : types) {
-    text += (text.empty() ? "" : ", ") + type.to_string();
-  }
-  return text;
-}
-
 Error mistake(CellKind kind, bool gradient, Types inputs, Types wanted) {
-  std::string message = fmt::format("{}({}): takes {} of one floating dtype",
-                                    name_of_op(kind, gradient), text_of(inputs),
-                                    rule_of(kind, gradient));
-  if (!wanted.empty()) message += fmt::format(": here {}", text_of(wanted));
+  std::string message = fmt::format(
+      "{}({}): takes {} of one floating dtype", name_of_op(kind, gradient),
+      graph::to_string(inputs), rule_of(kind, gradient));
+  if (!wanted.empty())
+    message += fmt::format(": here {}", graph::to_string(wanted));
   return {ErrorCode::bad_input, std::move(message)};
 }
 
@@ -120,12 +113,7 @@ Cost cost(Types inputs, Types outputs, const Attrs&) {
       static_cast<double>(shape.steps) *
       (shape.step_flops() + kGateFlops * static_cast<double>(shape.batch) *
                                 static_cast<double>(shape.width()));
-  for (const TensorType& type : inputs) {
-    all.bytes += static_cast<double>(type.bytes());
-  }
-  for (const TensorType& type : outputs) {
-    all.bytes += static_cast<double>(type.bytes());
-  }
+  all.bytes = bytes_of(inputs) + bytes_of(outputs);
   return all;
 }
 

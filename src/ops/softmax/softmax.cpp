@@ -35,12 +35,8 @@ Result<TypeList> infer_softmax_grad(std::span<const TensorType> inputs,
 
 Cost softmax_cost(std::span<const TensorType> inputs,
                   std::span<const TensorType> outputs, const Attrs&) {
-  Cost cost{.flops = 20 * static_cast<double>(outputs[0].shape.elements()),
-            .bytes = static_cast<double>(outputs[0].bytes())};
-  for (const TensorType& input : inputs) {
-    cost.bytes += static_cast<double>(input.bytes());
-  }
-  return cost;
+  return {.flops = 20 * static_cast<double>(outputs[0].shape.elements()),
+          .bytes = bytes_of(inputs) + bytes_of(outputs)};
 }
 
 Result<std::vector<ValueId>> softmax_gradient(graph::GradientContext& context) {

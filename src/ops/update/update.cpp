@@ -15,12 +15,8 @@ using graph::ValueId;
 
 Error mistake(std::string_view op, std::span<const TensorType> inputs,
               std::string_view right) {
-  std::string given;
-  for (const TensorType& type : inputs) {
-    given += (given.empty() ? "" : ", ") + type.to_string();
-  }
-  return {ErrorCode::bad_input,
-          fmt::format("{}({}): expected {}", op, given, right)};
+  return {ErrorCode::bad_input, fmt::format("{}({}): expected {}", op,
+                                            graph::to_string(inputs), right)};
 }
 
 // `Tensors` of the parameter's type, the rate, where `Step` the counter, and
@@ -55,12 +51,7 @@ Result<TypeList> infer_update(std::span<const TensorType> inputs,
 graph::Cost cost_update(std::span<const TensorType> inputs,
                         std::span<const TensorType> outputs, const Attrs&) {
   graph::Cost cost;
-  for (const TensorType& type : inputs) {
-    cost.bytes += static_cast<double>(type.bytes());
-  }
-  for (const TensorType& type : outputs) {
-    cost.bytes += static_cast<double>(type.bytes());
-  }
+  cost.bytes = bytes_of(inputs) + bytes_of(outputs);
   cost.flops = 4.0 * static_cast<double>(outputs.size()) *
                static_cast<double>(inputs[0].shape.elements());
   return cost;
