@@ -58,6 +58,10 @@ struct Product {
   std::int64_t k = 0;
   bool transpose_a = false;  // a lies as [k, m]
   bool transpose_b = false;  // b lies as [n, k]
+  // Elements from one stored row to the next; 0: as many as it has.
+  std::int64_t a_row = 0;
+  std::int64_t b_row = 0;
+  std::int64_t out_row = 0;
   std::int64_t a_batch = 0;  // elements from one batch to the next; 0: shared
   std::int64_t b_batch = 0;
   bool bias = false;  // the third input, n values
@@ -102,6 +106,7 @@ struct OpCode {
   std::int64_t scratch_bytes = 0;
   // What its parts take that wait for each other, whatever the device's rates.
   double least_seconds = 0;
+  bool matrix_units = false;  // its functions multiply by them
   std::vector<Stage> stages;
 };
 

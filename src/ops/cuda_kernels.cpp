@@ -1,6 +1,7 @@
 #include "ops/cuda_kernels.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <span>
 
@@ -61,9 +62,17 @@ double seconds_of(double work, double per_second) {
   return per_second > 0 ? work / per_second : 0;
 }
 
+// Of the matrix units' rate, what generated kernels reach.
+constexpr double kGeneratedPart = 0.25;
+
 double flops_per_second(const cuda::OpCode& code, DType dtype,
                         const DeviceProfile& profile) {
   if (dtype == DType::f64) return profile.f64_flops_per_second;
+  if (code.matrix_units) {
+    return kGeneratedPart * (dtype == DType::bf16
+                                 ? profile.bf16_flops_per_second
+                                 : profile.f16_flops_per_second);
+  }
   bool tf32 = false;
   if (const auto* product = std::get_if<cuda::Product>(&code.stages[0])) {
     dtype = product->operands;
@@ -73,7 +82,6 @@ double flops_per_second(const cuda::OpCode& code, DType dtype,
     dtype = convolution->dtype;
     tf32 = convolution->tf32;
   } else {
-    // Only libraries reach the matrix units.
     return profile.f32_flops_per_second;
   }
   switch (dtype) {
@@ -87,7 +95,21 @@ double flops_per_second(const cuda::OpCode& code, DType dtype,
   }
 }
 
+constexpr int kFirstWithMatrixUnits = 80;
+
+// "sm_90": 90; 0 where there is no number.
+int architecture_of(const DeviceProfile& profile) {
+  const std::string_view prefix = "sm_";
+  const std::string& name = profile.instruction_set;
+  return name.starts_with(prefix) ? std::atoi(name.c_str() + prefix.size()) : 0;
+}
+
 }  // namespace
+
+CudaCatalog::CudaCatalog(DeviceProfile profile, CudaSettings settings)
+    : profile_(std::move(profile)), settings_(settings) {
+  settings_.matrix_units = architecture_of(profile_) >= kFirstWithMatrixUnits;
+}
 
 Result<cuda::OpCode> CudaCatalog::code(const graph::KernelQuery& query) const {
   const auto found = kernel_table().find(query.op->name);

@@ -13,6 +13,9 @@ namespace plimsoll::ops {
 
 struct CudaSettings {
   bool tf32 = false;  // f32 products may round their operands to tf32
+  // Generated kernels may multiply 16-bit matrices by the matrix units and
+  // copy beside their work: from sm_80 on.
+  bool matrix_units = false;
 };
 
 // What a family's CUDA file offers for its ops. No stages: the dtype is not
@@ -31,8 +34,8 @@ bool uses_convolution_library(const graph::KernelCandidate& candidate);
 // The catalogue over all families, on a device of this profile.
 class CudaCatalog final : public graph::KernelCatalog {
  public:
-  CudaCatalog(DeviceProfile profile, CudaSettings settings)
-      : profile_(std::move(profile)), settings_(settings) {}
+  // Which units a generated kernel may use is the profile's to say.
+  CudaCatalog(DeviceProfile profile, CudaSettings settings);
 
   Result<std::vector<graph::KernelCandidate>> candidates(
       const graph::KernelQuery& query) const override;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "ops/attention/attention_matrix_cuda.h"
 #include "ops/attention/attention_tiles_cuda.h"
 #include "ops/cuda_text.h"
 
@@ -208,7 +209,7 @@ std::string seen_text(const AttentionShape& shape, int mask) {
   if (shape.mask) {
     text += fmt::format(
         " && load(in{}[batch * {} + head * {} + (i64)query * {} + at_key]) != "
-        "(C)0",
+        "0",
         mask, shape.mask_batch, shape.mask_head, shape.mask_query);
   }
   return "(" + text + ")";
@@ -216,21 +217,48 @@ std::string seen_text(const AttentionShape& shape, int mask) {
 
 class Texts {
  public:
-  Texts(const KernelQuery& query, const AttentionForm& form)
+  Texts(const KernelQuery& query, const CudaSettings& settings,
+        const AttentionForm& form)
       : form_(form),
         shape_(attention_shape(query.inputs, form, *query.attrs)),
         dtype_(query.inputs[0].dtype),
+        matrix_(settings.matrix_units &&
+                attention_fits_matrix_units(dtype_, shape_)),
         tile_(attention_tile(cuda_compute(dtype_))) {}
 
   const AttentionShape& shape() const { return shape_; }
-  std::int64_t tile() const { return tile_; }
+  bool matrix_units() const { return matrix_; }
+  // Whether registers hold dk and dv of a task together.
+  bool joint() const { return matrix_ || shape_.width <= kMostJointWidth; }
+  std::string name() const {
+    return matrix_ ? fmt::format("cuda:{}x{}:mma", kMatrixQueries, kMatrixKeys)
+                   : fmt::format("cuda:{0}x{0}", tile_);
+  }
   std::int64_t query_tasks() const {
-    return shape_.batch * shape_.heads * tiles(shape_.queries);
+    return shape_.batch * shape_.heads *
+           tiles(shape_.queries, matrix_ ? kMatrixQueries : tile_);
   }
   std::int64_t key_tasks() const {
-    return shape_.batch * shape_.key_heads * tiles(shape_.keys);
+    return shape_.batch * shape_.key_heads *
+           tiles(shape_.keys, matrix_ ? kMatrixKeys : tile_);
   }
 
+  std::string forward() const {
+    if (matrix_) return attention_matrix_forward(dtype_, shape_, seen());
+    return queries(kForwardBegin, kForwardMiddle, kForwardFinish);
+  }
+  std::string dq() const {
+    if (matrix_) return attention_matrix_dq(dtype_, shape_, seen());
+    return queries(kQueryBegin, kQueryMiddle, kQueryFinish);
+  }
+  std::string dk_dv(bool dk, bool dv) const {
+    if (matrix_) return attention_matrix_dk_dv(dtype_, shape_, seen());
+    return keys(dk, dv);
+  }
+  // What both have first, of each query: the sum of dy * y.
+  std::string levels() const { return without_tiles(kLevels, 0, 1); }
+
+ private:
   // The loop over tiles of queries, with what stands before, in and behind
   // that over keys.
   std::string queries(std::string_view begin, std::string_view middle,
@@ -255,12 +283,12 @@ class Texts {
                     dv ? kKeysDv : "", dk ? kKeysDk : "", store, kTasksEnd);
     return filled(body, key_tasks(), shape_.key_heads);
   }
-  std::string levels() const { return without_tiles(kLevels, 0, 1); }
 
- private:
-  std::int64_t tiles(std::int64_t extent) const {
-    return (extent + tile_ - 1) / tile_;
+  static std::int64_t tiles(std::int64_t extent, std::int64_t tile) {
+    return (extent + tile - 1) / tile;
   }
+
+  std::string seen() const { return seen_text(shape_, form_.mask); }
 
   std::string end_text() const {
     if (!shape_.causal) return std::to_string(shape_.keys);
@@ -278,33 +306,34 @@ class Texts {
                             std::int64_t heads) const {
     const DType compute = cuda_compute(dtype_);
     const std::string scale = cuda_number(compute, shape_.scale);
-    const std::string seen = seen_text(shape_, form_.mask);
     return cuda_text(
-        body, {{"C", cuda_type(compute)},
-               {"tasks", tasks},
-               {"all_heads", shape_.batch * heads},
-               {"tiles", tiles(shape_.queries)},
-               {"rows", shape_.batch * shape_.queries * shape_.heads},
-               {"end", end_text()},
-               {"start", shape_.causal ? "key" : "0"},
-               {"q", form_.q},
-               {"k", form_.k},
-               {"queries", shape_.queries},
-               {"keys", shape_.keys},
-               {"heads", shape_.heads},
-               {"key_heads", shape_.key_heads},
-               {"group", shape_.group()},
-               {"width", shape_.width},
-               {"stride", shape_.query_stride()},
-               {"key_stride", shape_.key_stride()},
-               {"share", cuda_text(kShare, {{"seen", seen}, {"scale", scale}})},
-               {"seen", seen},
-               {"scale", scale}});
+        body,
+        {{"C", cuda_type(compute)},
+         {"tasks", tasks},
+         {"all_heads", shape_.batch * heads},
+         {"tiles", tiles(shape_.queries, tile_)},
+         {"rows", shape_.batch * shape_.queries * shape_.heads},
+         {"end", end_text()},
+         {"start", shape_.causal ? "key" : "0"},
+         {"q", form_.q},
+         {"k", form_.k},
+         {"queries", shape_.queries},
+         {"keys", shape_.keys},
+         {"heads", shape_.heads},
+         {"key_heads", shape_.key_heads},
+         {"group", shape_.group()},
+         {"width", shape_.width},
+         {"stride", shape_.query_stride()},
+         {"key_stride", shape_.key_stride()},
+         {"share", cuda_text(kShare, {{"seen", seen()}, {"scale", scale}})},
+         {"seen", seen()},
+         {"scale", scale}});
   }
 
   AttentionForm form_;
   AttentionShape shape_;
   DType dtype_;
+  bool matrix_;
   std::int64_t tile_;
 };
 
@@ -317,8 +346,7 @@ Status fits(const KernelQuery& query, const AttentionShape& shape) {
 }
 
 std::string name_of(const KernelQuery& query, const Texts& texts) {
-  return fmt::format("{}:cuda:{}x{}", query.op->name, texts.tile(),
-                     texts.tile());
+  return fmt::format("{}:{}", query.op->name, texts.name());
 }
 
 graph::Cost part_of(graph::Cost cost, double part) {
@@ -326,21 +354,22 @@ graph::Cost part_of(graph::Cost cost, double part) {
 }
 
 Result<cuda::OpCode> forward_code(const KernelQuery& query,
-                                  const CudaSettings&) {
-  const Texts texts(query, kAttentionForward);
+                                  const CudaSettings& settings) {
+  const Texts texts(query, settings, kAttentionForward);
   PLIMSOLL_RETURN_IF_ERROR(fits(query, texts.shape()));
   if (texts.query_tasks() == 0) {
     return cuda_op(query, name_of(query, texts), "", 1);
   }
-  return cuda_op(query, name_of(query, texts),
-                 texts.queries(kForwardBegin, kForwardMiddle, kForwardFinish),
-                 cuda_blocks(texts.query_tasks()));
+  cuda::OpCode code = cuda_op(query, name_of(query, texts), texts.forward(),
+                              cuda_blocks(texts.query_tasks()));
+  code.matrix_units = texts.matrix_units();
+  return code;
 }
 
 // dq, and dk with dv, make the scores again and do not wait for each other.
 Result<cuda::OpCode> backward_code(const KernelQuery& query,
-                                   const CudaSettings&) {
-  const Texts texts(query, kAttentionBackward);
+                                   const CudaSettings& settings) {
+  const Texts texts(query, settings, kAttentionBackward);
   PLIMSOLL_RETURN_IF_ERROR(fits(query, texts.shape()));
   if (texts.query_tasks() == 0) {
     return cuda_op(query, name_of(query, texts), "", 1);
@@ -350,19 +379,19 @@ Result<cuda::OpCode> backward_code(const KernelQuery& query,
   const std::int64_t rows = query.inputs[5].shape.elements();
   cuda::OpCode code;
   code.name = name_of(query, texts);
+  code.matrix_units = texts.matrix_units();
   code.scratch_bytes = rows * size_of(cuda_compute(query.inputs[0].dtype));
   code.stages.emplace_back(cuda_function(query, texts.levels(),
                                          cuda_blocks((rows + 15) / 16),
                                          part_of(cost, 0.01)));
   code.stages.emplace_back(cuda_function(
-      query, texts.queries(kQueryBegin, kQueryMiddle, kQueryFinish),
-      cuda_blocks(texts.query_tasks()), part_of(cost, 0.6)));
+      query, texts.dq(), cuda_blocks(texts.query_tasks()), part_of(cost, 0.6)));
   const auto add_keys = [&](bool dk, bool dv, double part) {
-    code.stages.emplace_back(cuda_function(query, texts.keys(dk, dv),
+    code.stages.emplace_back(cuda_function(query, texts.dk_dv(dk, dv),
                                            cuda_blocks(texts.key_tasks()),
                                            part_of(cost, part)));
   };
-  if (texts.shape().width <= kMostJointWidth) {
+  if (texts.joint()) {
     add_keys(true, true, 0.8);
   } else {
     add_keys(false, true, 0.4);

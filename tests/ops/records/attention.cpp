@@ -127,6 +127,11 @@ void add_large(Records& records) {
   records.large_forward("width_96", {1, 70, 66, 2, 1, 96}, kCausal);
   records.large_forward("width_128_long", {1, 130, 130, 2, 2, 128});
   records.large("width_200", {1, 66, 70, 1, 1, 200});
+  // Heads that the matrix units of a GPU take in 16 bits.
+  records.large("width_16", {1, 300, 140, 2, 2, 16}, kCausal);
+  records.large("width_32_grouped", {1, 270, 300, 4, 2, 32}, kCausal);
+  records.large("width_48_masked", {2, 70, 150, 2, 2, 48}, {}, {2, 1, 70, 150});
+  records.large("width_64_long", {1, 530, 520, 2, 1, 64});
   // The largest score changes from block to block; scores are of hundreds, so
   // that their own rounding shows.
   records.large_forward("wide_range", {1, 70, 300, 2, 2, 16});
