@@ -152,14 +152,6 @@ Status check_precision(const LayerSpec& layer, const std::string& name,
   return {};
 }
 
-// The value that a cast was made of, or itself.
-ValueId before_cast(const Builder& builder, ValueId value) {
-  const graph::NodeId producer = builder.graph().value(value).producer;
-  if (!producer.valid()) return value;
-  const graph::Node& node = builder.graph().node(producer);
-  return node.op->name == "cast" ? node.inputs[0] : value;
-}
-
 // Larger than any memory: caught before sizes are multiplied out.
 Status check_size(const Builder& builder, const LayerSpec& layer,
                   const std::string& name, ValueId value) {
@@ -301,10 +293,6 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
   network.logits = in_dtype(builder, made.back().logits, master);
   network.last_activation = made.back().activation;
   network.head = made.back().head;
-  if (network.head) {
-    network.head->x = in_dtype(builder, network.head->x, master);
-    network.head->weight = before_cast(builder, network.head->weight);
-  }
   builder.set_place(graph::Place::home);
   return network;
 }

@@ -92,10 +92,12 @@ class LtProduct final : public CudaWork {
     PLIMSOLL_RETURN_IF_ERROR(describe());
     const auto type = data_type(product_.operands);
     const Product& p = product_;
-    PLIMSOLL_ASSIGN(b_, layout(type, p.n, p.k, p.transpose_b, p.b_batch));
-    PLIMSOLL_ASSIGN(a_, layout(type, p.k, p.m, p.transpose_a, p.a_batch));
-    PLIMSOLL_ASSIGN(out_,
-                    layout(data_type(p.output), p.n, p.m, false, p.m * p.n));
+    PLIMSOLL_ASSIGN(b_,
+                    layout(type, p.n, p.k, p.transpose_b, p.b_row, p.b_batch));
+    PLIMSOLL_ASSIGN(a_,
+                    layout(type, p.k, p.m, p.transpose_a, p.a_row, p.a_batch));
+    PLIMSOLL_ASSIGN(out_, layout(data_type(p.output), p.n, p.m, false,
+                                 p.out_row, p.m * p.n));
     return choose();
   }
 
@@ -159,15 +161,15 @@ class LtProduct final : public CudaWork {
   // `rows` and `columns` as the product takes them; stored the other way round
   // when turned.
   Result<Layout> layout(cudaDataType_t type, std::int64_t rows,
-                        std::int64_t columns, bool turned,
+                        std::int64_t columns, bool turned, std::int64_t step,
                         std::int64_t stride) const {
     if (turned) std::swap(rows, columns);
     cublasLtMatrixLayout_t made = nullptr;
     PLIMSOLL_RETURN_IF_ERROR(check(
         "cublasLtMatrixLayoutCreate",
-        cublasLtMatrixLayoutCreate(&made, type,
-                                   static_cast<std::uint64_t>(rows),
-                                   static_cast<std::uint64_t>(columns), rows)));
+        cublasLtMatrixLayoutCreate(
+            &made, type, static_cast<std::uint64_t>(rows),
+            static_cast<std::uint64_t>(columns), step > 0 ? step : rows)));
     Layout layout(made);
     if (product_.batch > 1) {
       PLIMSOLL_RETURN_IF_ERROR(set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,

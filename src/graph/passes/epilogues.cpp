@@ -82,6 +82,11 @@ class Folder {
            !node.attrs.has("out");
   }
 
+  bool was_f32(const Node& node) const {
+    return node.op->name == "cast" &&
+           graph_.type(node.inputs[0]).dtype == DType::f32;
+  }
+
   // A cast to f32 of a sum that nobody else reads, perhaps under another
   // shape: the sum is written in f32 at once.
   void fold_cast(std::size_t at) {
@@ -98,6 +103,14 @@ class Folder {
       value = graph_.node(producer).inputs[0];
     }
     Node& sum = graph_.nodes[producer.pos()];
+    if (was_f32(sum) && wide.size() == 1) {
+      // A rounding that nobody else sees.
+      const ValueId exact = sum.inputs[0];
+      uses_[exact.pos()] += uses_[result.pos()];
+      replace_uses(graph_, result, exact);
+      keep_[at] = false;
+      return;
+    }
     if (!writes_f32(sum)) return;
     if (sum.inputs.size() > 2) {  // a bias is of the output's type
       const NodeId made = graph_.value(sum.inputs[2]).producer;

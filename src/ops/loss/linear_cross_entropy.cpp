@@ -2,6 +2,7 @@
 
 #include "ops/loss/linear_chunks.h"
 #include "ops/loss/loss.h"
+#include "ops/movement/movement.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -18,11 +19,12 @@ using Types = std::span<const TensorType>;
 Error mistake(std::string_view op, Types inputs, const Attrs& attrs) {
   return {
       ErrorCode::bad_input,
-      fmt::format("{}({}): expected {}x [..., D] of f32 or f64, a weight {} "
-                  "of its type and i32 labels [...]",
-                  op, graph::to_string(inputs),
-                  op.ends_with("grad") ? "dy [...], " : "",
-                  attrs.get<bool>("transposed") ? "[V, D]" : "[D, V]")};
+      fmt::format(
+          "{}({}): expected {}floating x [..., D], a weight {} of its "
+          "type and i32 labels [...]",
+          op, graph::to_string(inputs),
+          op.ends_with("grad") ? "dy [...] (f32 beside bf16 and f16), " : "",
+          attrs.get<bool>("transposed") ? "[V, D]" : "[D, V]")};
 }
 
 // x, weight and labels, from `inputs[first]` on.
@@ -31,7 +33,7 @@ bool fit(Types inputs, std::size_t first, const Attrs& attrs) {
   const TensorType& x = inputs[first];
   const TensorType& weight = inputs[first + 1];
   const TensorType& labels = inputs[first + 2];
-  if (!is_trainable(x.dtype) || x.shape.rank() < 1 || weight.dtype != x.dtype ||
+  if (!is_floating(x.dtype) || x.shape.rank() < 1 || weight.dtype != x.dtype ||
       weight.shape.rank() != 2 || !weight.shape.is_fixed() ||
       weight.shape.extent(0) < 1 || weight.shape.extent(1) < 1 ||
       labels.dtype != DType::i32) {
@@ -47,15 +49,18 @@ Result<TypeList> infer(Types inputs, const Attrs& attrs) {
   if (!fit(inputs, 0, attrs)) {
     return mistake("linear_cross_entropy", inputs, attrs);
   }
-  return TypeList{{inputs[0].dtype, inputs[2].shape}};
+  return TypeList{{linear_compute(inputs[0].dtype), inputs[2].shape}};
 }
 
 Result<TypeList> infer_grad(Types inputs, const Attrs& attrs) {
   if (!fit(inputs, 1, attrs) ||
-      inputs[0] != TensorType{inputs[1].dtype, inputs[3].shape}) {
+      inputs[0] !=
+          TensorType{linear_compute(inputs[1].dtype), inputs[3].shape}) {
     return mistake("linear_cross_entropy_grad", inputs, attrs);
   }
-  return TypeList{inputs[1], inputs[2]};
+  // The sums over chunks are f32 beside bf16 and f16.
+  return TypeList{inputs[1],
+                  {linear_compute(inputs[2].dtype), inputs[2].shape}};
 }
 
 // One product forward, three backward; each chunk reads the weight again.
@@ -90,7 +95,11 @@ Result<std::vector<ValueId>> gradient(graph::GradientContext& context) {
                                 node.inputs[1], node.inputs[2]},
                                node.attrs);
   if (made.empty()) return context.builder.status().error();
-  return std::vector{made[0], made[1], ValueId()};
+  const DType dtype = context.builder.type(node.inputs[1]).dtype;
+  const bool rounds = dtype != linear_compute(dtype);
+  return std::vector{made[0],
+                     rounds ? cast(context.builder, made[1], dtype) : made[1],
+                     ValueId()};
 }
 
 const OpDef& loss_op() {

@@ -1,5 +1,6 @@
 #include "ops/loss/linear_cross_entropy_cpu.h"
 
+#include "base/half.h"
 #include "device/cpu/compute_threads.h"
 #include "ops/loss/linear_products_cpu.h"
 #include "ops/loss/loss_loops.h"
@@ -23,7 +24,7 @@ Result<ChunkProducts> make_products(const LinearPlan& plan,
                                     const LinearPlan::Chunk& chunk,
                                     ComputeThreads& threads) {
   const auto make = [&](const LinearPlan::Product& product) {
-    return make_product(product.shape, {plan.dtype, plan.dtype},
+    return make_product(product.shape, {plan.dtype, product.output},
                         product.candidate, threads);
   };
   ChunkProducts made;
@@ -38,7 +39,9 @@ Result<ChunkProducts> make_products(const LinearPlan& plan,
 }
 
 // Both directions: the loss is read off the logits of a chunk, or they become
-// their own gradient, from which x's and the weight's follow.
+// their own gradient, from which x's and the weight's follow. `T` is the type
+// of logits; operands may have 16 bits, and gradients of logits are then
+// rounded.
 template <class T>
 class LinearLoss final : public Kernel {
  public:
@@ -78,12 +81,19 @@ class LinearLoss final : public Kernel {
     }
   }
 
-  void multiply(const Product& product, const T* a, const T* b, T* c) {
+  void multiply(const Product& product, const void* a, const void* b, void* c) {
     const void* const inputs[] = {a, b};
     void* const outputs[] = {c};
-    ok_ = ok_ && product->launch({inputs, outputs,
-                                  scratch_ + plan_.logits_bytes +
-                                      plan_.panel_bytes}) == LaunchStatus::ok;
+    std::byte* const own = panel() + plan_.panel_bytes;
+    ok_ = ok_ && product->launch({inputs, outputs, own}) == LaunchStatus::ok;
+  }
+
+  std::byte* panel() const {
+    return scratch_ + plan_.logits_bytes + plan_.gradients_bytes;
+  }
+  // Where element `index` of an operand lies.
+  const std::byte* operand(const void* base, std::int64_t index) const {
+    return static_cast<const std::byte*>(base) + index * size_of(plan_.dtype);
   }
 
   // `each(first, rows)` for parts of a chunk's rows, as the loss's own kernel
@@ -105,8 +115,8 @@ class LinearLoss final : public Kernel {
     const std::int64_t first = chunk * c.most;
     const std::int64_t rows = c.rows_of(chunk);
     const int at = plan_.gradient ? 1 : 0;
-    const T* x = static_cast<const T*>(args.inputs[at]) + first * c.width;
-    const T* weight = static_cast<const T*>(args.inputs[at + 1]);
+    const std::byte* x = operand(args.inputs[at], first * c.width);
+    const void* weight = args.inputs[at + 1];
     const auto* labels =
         static_cast<const std::int32_t*>(args.inputs[at + 2]) + first;
     T* logits = reinterpret_cast<T*>(scratch_);
@@ -123,17 +133,37 @@ class LinearLoss final : public Kernel {
     for_rows(rows, [&](std::int64_t row, std::int64_t count) {
       T* own = logits + row * c.classes;
       loops_.sparse_grad(dy + row, own, labels + row, count, c.classes, own);
+      round(own, row * c.classes, count * c.classes);
     });
-    multiply(products.dx, logits, weight,
-             static_cast<T*>(args.outputs[0]) + first * c.width);
-    add_weight(products, chunk, x, logits, static_cast<T*>(args.outputs[1]));
+    const std::byte* gradients =
+        scratch_ + (plan_.gradients_bytes > 0 ? plan_.logits_bytes : 0);
+    multiply(products.dx, gradients, weight,
+             static_cast<std::byte*>(args.outputs[0]) +
+                 first * c.width * size_of(plan_.dtype));
+    add_weight(products, chunk, x, gradients, static_cast<T*>(args.outputs[1]));
   }
 
-  void add_weight(const ChunkProducts& products, std::int64_t chunk, const T* x,
-                  const T* gradient, T* dweight) {
-    const T* left = plan_.chunks.transposed ? gradient : x;
-    const T* right = plan_.chunks.transposed ? x : gradient;
-    T* panel = reinterpret_cast<T*>(scratch_ + plan_.logits_bytes);
+  // Into the gradients, from their element `first` on, where they have 16 bits.
+  void round(const T* from, std::int64_t first, std::int64_t count) const {
+    if (plan_.dtype == plan_.compute) return;
+    auto* to =
+        reinterpret_cast<std::uint16_t*>(scratch_ + plan_.logits_bytes) + first;
+    if (plan_.dtype == DType::bf16) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        to[i] = float_to_bf16(static_cast<float>(from[i]));
+      }
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) {
+        to[i] = float_to_f16(static_cast<float>(from[i]));
+      }
+    }
+  }
+
+  void add_weight(const ChunkProducts& products, std::int64_t chunk,
+                  const std::byte* x, const std::byte* gradient, T* dweight) {
+    const std::byte* left = plan_.chunks.transposed ? gradient : x;
+    const std::byte* right = plan_.chunks.transposed ? x : gradient;
+    T* const part = reinterpret_cast<T*>(panel());
     for (std::int64_t row = 0; row < plan_.weight_rows;
          row += plan_.panel_rows) {
       const std::int64_t rows =
@@ -142,17 +172,17 @@ class LinearLoss final : public Kernel {
           rows == plan_.panel_rows ? products.panel : products.last_panel;
       T* to = dweight + row * plan_.panel_width;
       if (chunk == 0) {
-        multiply(product, left + row, right, to);
+        multiply(product, operand(left, row), right, to);
         continue;
       }
-      multiply(product, left + row, right, panel);
+      multiply(product, operand(left, row), right, part);
       const std::int64_t elements = rows * plan_.panel_width;
       for_ranges(
           threads_,
           movement_chunks(3.0 * sizeof(T) * static_cast<double>(elements),
                           threads_.size()),
           elements, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i) to[i] += panel[i];
+            for (std::int64_t i = begin; i < end; ++i) to[i] += part[i];
           });
     }
   }

@@ -15,6 +15,8 @@ using cuda::Operand;
 using graph::KernelQuery;
 
 constexpr std::int64_t kAlignment = 256;
+// The library's fast products want rows that begin on 16 bytes.
+constexpr std::int64_t kRowElements = 64;
 
 class Stages {
  public:
@@ -24,10 +26,17 @@ class Stages {
     const graph::TensorType& weight =
         query.inputs[static_cast<std::size_t>(x_ + 1)];
     chunks_ = LinearChunks::of(x, weight, *query.attrs);
-    bytes_ = size_of(x.dtype);
-    logits_ = {x.dtype, Shape{chunks_.most, chunks_.classes}};
-    tf32_ = settings.tf32 && x.dtype == DType::f32;
-    workspace_at_ = round_up(logits_.bytes(), kAlignment);
+    dtype_ = x.dtype;
+    compute_ = linear_compute(dtype_);
+    tf32_ = settings.tf32 && dtype_ == DType::f32;
+    step_ = round_up(chunks_.classes, kRowElements);
+    // Gradients of another type lie beside the logits, others in their place.
+    const std::int64_t logits = chunks_.most * step_;
+    workspace_at_ = round_up(logits * size_of(compute_), kAlignment);
+    if (gradient && dtype_ != compute_) {
+      gradients_at_ = workspace_at_;
+      workspace_at_ += round_up(logits * size_of(dtype_), kAlignment);
+    }
   }
 
   cuda::OpCode run() && {
@@ -56,46 +65,55 @@ class Stages {
                      {{"N", query_.outputs[1].shape.elements()}});
   }
 
-  cuda::Product product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  cuda::Product product(std::int64_t m, std::int64_t n, std::int64_t k,
+                        DType output) {
     cuda::Product made;
-    made.operands = made.output = logits_.dtype;
+    made.operands = dtype_;
+    made.output = output;
     made.tf32 = tf32_;
     made.m = m;
     made.n = n;
     made.k = k;
     made.workspace_offset_bytes = workspace_at_;
-    made.workspace_bytes = product_workspace(m, n, k, logits_.dtype);
+    made.workspace_bytes = product_workspace(m, n, k, output);
     workspace_bytes_ = std::max(workspace_bytes_, made.workspace_bytes);
     return made;
   }
 
   void add(std::int64_t first, std::int64_t rows) {
     const Operand weight{Operand::Of::input, x_ + 1, 0};
-    const Operand x{Operand::Of::input, x_, first * chunks_.width * bytes_};
+    const Operand x{Operand::Of::input, x_,
+                    first * chunks_.width * size_of(dtype_)};
     const Operand logits{Operand::Of::scratch, 0, 0};
+    const Operand gradients{Operand::Of::scratch, 0, gradients_at_};
 
-    cuda::Product score = product(rows, chunks_.classes, chunks_.width);
+    cuda::Product score =
+        product(rows, chunks_.classes, chunks_.width, compute_);
     score.transpose_b = chunks_.transposed;
     score.a_at = x;
     score.b_at = weight;
     score.out_at = logits;
+    score.out_row = step_;
     code_.stages.emplace_back(score);
     add_rows(first, rows);
     if (!gradient_) return;
 
-    cuda::Product dx = product(rows, chunks_.width, chunks_.classes);
+    cuda::Product dx = product(rows, chunks_.width, chunks_.classes, dtype_);
     dx.transpose_b = !chunks_.transposed;
-    dx.a_at = logits;
+    dx.a_at = gradients;
+    dx.a_row = step_;
     dx.b_at = weight;
     dx.out_at = {Operand::Of::output, 0, x.offset_bytes};
     code_.stages.emplace_back(dx);
 
-    cuda::Product dweight = chunks_.transposed
-                                ? product(chunks_.classes, chunks_.width, rows)
-                                : product(chunks_.width, chunks_.classes, rows);
+    cuda::Product dweight =
+        chunks_.transposed
+            ? product(chunks_.classes, chunks_.width, rows, compute_)
+            : product(chunks_.width, chunks_.classes, rows, compute_);
     dweight.transpose_a = true;
-    dweight.a_at = chunks_.transposed ? logits : x;
-    dweight.b_at = chunks_.transposed ? x : logits;
+    dweight.a_at = chunks_.transposed ? gradients : x;
+    dweight.b_at = chunks_.transposed ? x : gradients;
+    (chunks_.transposed ? dweight.a_row : dweight.b_row) = step_;
     dweight.out_at = {Operand::Of::output, 1, 0};
     dweight.accumulate = first > 0;
     code_.stages.emplace_back(dweight);
@@ -103,15 +121,18 @@ class Stages {
 
   // The rows' losses, or their gradients in the logits' place.
   void add_rows(std::int64_t first, std::int64_t rows) {
-    graph::TensorType scores = logits_;
-    scores.shape = Shape{rows, chunks_.classes};
+    const graph::TensorType scores{compute_, Shape{rows, chunks_.classes}};
     const std::string logits = "((T*)scratch)";
+    const std::string step = fmt::format("(I){}", step_);
+    const std::string type(cuda_type(dtype_));
     const std::string labels = fmt::format("(in{} + {})", x_ + 2, first);
     const std::string text =
-        gradient_ ? sparse_grad_text(fmt::format("(in0 + {})", first), logits,
-                                     labels, logits)
-                  : sparse_loss_text(logits, labels,
-                                     fmt::format("(out0 + {})", first));
+        gradient_
+            ? sparse_grad_text(
+                  fmt::format("(in0 + {})", first), logits, step, labels, type,
+                  fmt::format("(({}*)(scratch + {}))", type, gradients_at_))
+            : sparse_loss_text(logits, step, labels,
+                               fmt::format("(out0 + {})", first));
     cuda::OpCode made = rows_cuda(query_, scores, text);
     auto& function = std::get<cuda::Function>(made.stages[0]);
     function.one_block_seconds /= static_cast<double>(chunks_.count());
@@ -122,9 +143,11 @@ class Stages {
   bool gradient_;
   int x_;
   LinearChunks chunks_;
-  std::int64_t bytes_ = 4;
-  graph::TensorType logits_;
+  DType dtype_ = DType::f32;    // of operands
+  DType compute_ = DType::f32;  // of logits
   bool tf32_ = false;
+  std::int64_t step_ = 0;  // elements from one row of logits to the next
+  std::int64_t gradients_at_ = 0;
   std::int64_t workspace_at_ = 0;
   std::int64_t workspace_bytes_ = 0;
   cuda::OpCode code_;

@@ -34,7 +34,7 @@ class Planner {
     logits.a_col = 1;
     logits.b_row = c.transposed ? 1 : c.classes;
     logits.b_col = c.transposed ? c.width : 1;
-    PLIMSOLL_ASSIGN(made.logits, choose(logits, times));
+    PLIMSOLL_ASSIGN(made.logits, choose(logits, plan_.compute, times));
     if (!plan_.gradient) return made;
 
     ProductShape dx = product(rows, c.width, c.classes);
@@ -42,14 +42,15 @@ class Planner {
     dx.a_col = 1;
     dx.b_row = logits.b_col;
     dx.b_col = logits.b_row;
-    PLIMSOLL_ASSIGN(made.dx, choose(dx, times));
+    PLIMSOLL_ASSIGN(made.dx, choose(dx, plan_.dtype, times));
 
     const auto panels =
         static_cast<double>(plan_.weight_rows / plan_.panel_rows);
-    PLIMSOLL_ASSIGN(made.panel,
-                    choose(panel(plan_.panel_rows, rows), times * panels));
+    PLIMSOLL_ASSIGN(made.panel, choose(panel(plan_.panel_rows, rows),
+                                       plan_.compute, times * panels));
     if (const std::int64_t rest = plan_.weight_rows % plan_.panel_rows) {
-      PLIMSOLL_ASSIGN(made.last_panel, choose(panel(rest, rows), times));
+      PLIMSOLL_ASSIGN(made.last_panel,
+                      choose(panel(rest, rows), plan_.compute, times));
     }
     return made;
   }
@@ -72,10 +73,10 @@ class Planner {
     return shape;
   }
 
-  Result<LinearPlan::Product> choose(const ProductShape& shape, double times) {
-    PLIMSOLL_ASSIGN(
-        auto offered,
-        product_candidates(shape, {plan_.dtype, plan_.dtype}, threads_));
+  Result<LinearPlan::Product> choose(const ProductShape& shape, DType output,
+                                     double times) {
+    PLIMSOLL_ASSIGN(auto offered,
+                    product_candidates(shape, {plan_.dtype, output}, threads_));
     if (offered.empty()) {
       return Error{ErrorCode::unsupported, "no product of these shapes"};
     }
@@ -85,7 +86,7 @@ class Planner {
     plan_.private_bytes += best.private_bytes;
     plan_.seconds += times * best.seconds;
     names_.insert(best.name);
-    return LinearPlan::Product{shape, best};
+    return LinearPlan::Product{shape, output, best};
   }
 
   LinearPlan& plan_;
@@ -102,10 +103,11 @@ Result<LinearPlan> plan_linear(const graph::KernelQuery& query, bool gradient,
   plan.chunks =
       LinearChunks::of(query.inputs[x], query.inputs[x + 1], *query.attrs);
   plan.dtype = query.inputs[x].dtype;
+  plan.compute = linear_compute(plan.dtype);
   plan.gradient = gradient;
   plan.weight_rows = query.inputs[x + 1].shape.extent(0);
   plan.panel_width = query.inputs[x + 1].shape.extent(1);
-  const std::int64_t bytes = size_of(plan.dtype);
+  const std::int64_t bytes = size_of(plan.compute);
   const std::int64_t chunks = plan.chunks.count();
   plan.panel_rows = chunks <= 1 ? plan.weight_rows
                                 : std::clamp<std::int64_t>(
@@ -113,6 +115,11 @@ Result<LinearPlan> plan_linear(const graph::KernelQuery& query, bool gradient,
                                       1, plan.weight_rows);
   plan.logits_bytes = round_up(plan.chunks.most * plan.chunks.classes * bytes,
                                std::int64_t{64});
+  if (gradient && plan.dtype != plan.compute) {
+    plan.gradients_bytes =
+        round_up(plan.chunks.most * plan.chunks.classes * size_of(plan.dtype),
+                 std::int64_t{64});
+  }
   if (gradient && chunks > 1) {
     plan.panel_bytes =
         round_up(plan.panel_rows * plan.panel_width * bytes, std::int64_t{64});

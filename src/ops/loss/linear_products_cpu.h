@@ -14,6 +14,7 @@ namespace plimsoll::ops {
 struct LinearPlan {
   struct Product {
     ProductShape shape;
+    DType output = DType::f32;
     graph::KernelCandidate candidate;
   };
   // Of a chunk of so many rows. A gradient of the weight is made in panels of
@@ -26,7 +27,8 @@ struct LinearPlan {
   };
 
   LinearChunks chunks;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;    // of operands
+  DType compute = DType::f32;  // of logits and the weight's gradient
   bool gradient = false;
   std::int64_t panel_rows = 0;   // of the weight
   std::int64_t panel_width = 0;  // a whole row of it
@@ -34,7 +36,10 @@ struct LinearPlan {
   Chunk full;
   std::optional<Chunk> last;  // where it has fewer rows
 
-  std::int64_t logits_bytes = 0;  // scratch: logits, a panel, a product's own
+  // Scratch: logits, their gradients where these have another type, a panel, a
+  // product's own.
+  std::int64_t logits_bytes = 0;
+  std::int64_t gradients_bytes = 0;
   std::int64_t panel_bytes = 0;
   std::int64_t product_bytes = 0;
   std::int64_t private_bytes = 0;
@@ -42,7 +47,7 @@ struct LinearPlan {
   std::string name;  // of all that decides rounding
 
   std::int64_t scratch_bytes() const {
-    return logits_bytes + panel_bytes + product_bytes;
+    return logits_bytes + gradients_bytes + panel_bytes + product_bytes;
   }
 };
 

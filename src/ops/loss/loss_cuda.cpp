@@ -41,7 +41,7 @@ constexpr std::string_view kDenseGrad = R"(    const C dy = load(in0[row]);
 )";
 
 // A label outside of the classes gives NaN and reads nothing.
-constexpr std::string_view kSparse = R"(    const T* x = $x + row * n;
+constexpr std::string_view kSparse = R"(    const T* x = $x + row * $step;
     const i64 label = $labels[row];
     const C top = row_max<Threads, C>(x, n);
     const C sum = row_exp_sum<Threads>(x, n, top);
@@ -55,9 +55,9 @@ constexpr std::string_view kSparse = R"(    const T* x = $x + row * n;
 )";
 
 constexpr std::string_view kSparseGrad = R"(    const C dy = load($dy[row]);
-    const T* x = $x + row * n;
+    const T* x = $x + row * $step;
     const i64 label = $labels[row];
-    T* dx = $dx + row * n;
+    $G* dx = $dx + row * $step;
     const C top = row_max<Threads, C>(x, n);
     const C sum = row_exp_sum<Threads>(x, n, top);
     const bool known = label >= 0 && label < (i64)n;
@@ -65,7 +65,7 @@ constexpr std::string_view kSparseGrad = R"(    const C dy = load($dy[row]);
     for (I j = Threads::lane(); j < n; j += Threads::size) {
       const C share = mul(exp_of(sub(load(x[j]), top)), scale);
       const C own = (i64)j == label ? dy : (C)0;
-      dx[j] = store<T>(known ? sub(share, own) : nan_of<C>());
+      dx[j] = store<$G>(known ? sub(share, own) : nan_of<C>());
     }
 )";
 
@@ -86,10 +86,10 @@ std::string text_of(const KernelQuery& query) {
   if (op == "softmax_cross_entropy") return std::string(kDense);
   if (op == "softmax_cross_entropy_grad") return std::string(kDenseGrad);
   if (op == "sparse_softmax_cross_entropy") {
-    return sparse_loss_text("in0", "in1", "out0");
+    return sparse_loss_text("in0", "n", "in1", "out0");
   }
   if (op == "sparse_softmax_cross_entropy_grad") {
-    return sparse_grad_text("in0", "in1", "in2", "out0");
+    return sparse_grad_text("in0", "in1", "n", "in2", "T", "out0");
   }
   return std::string(query.inputs[1].dtype == DType::i32 ? kArgmaxSparse
                                                          : kArgmaxDense);
@@ -104,15 +104,21 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
 
 }  // namespace
 
-std::string sparse_loss_text(std::string_view x, std::string_view labels,
-                             std::string_view loss) {
-  return cuda_text(kSparse, {{"x", x}, {"labels", labels}, {"loss", loss}});
+std::string sparse_loss_text(std::string_view x, std::string_view step,
+                             std::string_view labels, std::string_view loss) {
+  return cuda_text(
+      kSparse, {{"x", x}, {"step", step}, {"labels", labels}, {"loss", loss}});
 }
 
 std::string sparse_grad_text(std::string_view dy, std::string_view x,
-                             std::string_view labels, std::string_view dx) {
-  return cuda_text(kSparseGrad,
-                   {{"dy", dy}, {"x", x}, {"labels", labels}, {"dx", dx}});
+                             std::string_view step, std::string_view labels,
+                             std::string_view type, std::string_view dx) {
+  return cuda_text(kSparseGrad, {{"dy", dy},
+                                 {"x", x},
+                                 {"step", step},
+                                 {"labels", labels},
+                                 {"G", type},
+                                 {"dx", dx}});
 }
 
 std::span<const CudaKernels> loss_cuda_kernels() {

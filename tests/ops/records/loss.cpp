@@ -86,6 +86,7 @@ void add_linear(std::vector<OpRecord>& records, const std::string& name,
     record.op = find_op("linear_cross_entropy_grad");
     record.inputs.insert(record.inputs.begin(), {DType::f32, rows});
     record.ranges.insert(record.ranges.begin(), {-1, 1});
+    record.wide_inputs = {0};
     record.gradient_of.clear();
     records.push_back(record);
   }
