@@ -195,6 +195,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   calibrate_app->add_option("--products", calibrate.products);
   calibrate_app->add_option("--tf32", calibrate.tf32);
   calibrate_app->add_option("--pinned", calibrate.pinned);
+  calibrate_app->add_option("--work", calibrate.work);
   calibrate_app->add_option("--threads", calibrate.threads)
       ->check(CLI::Range(1, 4096));
 

@@ -60,6 +60,7 @@ struct CalibrateCommand {
   bool products = true;
   bool tf32 = false;
   bool pinned = true;
+  std::string work;  // a file: measure this work of libraries instead
   std::string compiler;
 };
 

@@ -91,6 +91,11 @@ int run(const WatchCommand& command) {
 }
 
 int run(const CalibrateCommand& command) {
+  if (!command.work.empty()) {
+    const auto cost = train::run_library_work(command.device, command.work);
+    if (!cost) return fail(cost.error());
+    return print_result(train::to_text(*cost), kDone);
+  }
   train::Rehearsal rehearsal;
   rehearsal.device = command.device;
   rehearsal.precision = parse_dtype(command.precision).value_or(DType::f32);

@@ -31,7 +31,7 @@ struct Calibration {
   std::int64_t instructions = 0;  // of all programs
   std::int64_t device_bytes = 0;  // the driver's, beside its pools there
   CopyRates copies;               // 0 on the CPU
-  ConvolutionCost convolutions;   // likewise
+  LibraryCost convolutions;       // likewise
   // Others use the device, and what they hold may be in device_bytes.
   bool device_shared = false;
   std::map<std::string, std::string> versions;  // of the device's libraries
@@ -56,6 +56,17 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal);
 // The same, by the calibrator's command.
 Result<Calibration> rehearse(const std::string& calibrator,
                              const Rehearsal& rehearsal);
+
+// By how many bytes a process grows that runs a job's work of libraries, by the
+// calibrator's command.
+Result<LibraryCost> rehearse_library_work(const std::string& calibrator,
+                                          const std::string& device,
+                                          const std::string& work);
+// The command's side, for a process of its own.
+Result<LibraryCost> run_library_work(const std::string& device,
+                                     const std::string& path);
+std::string to_text(const LibraryCost& cost);
+
 // Enough layers to tell a slope from the noise of a page here and there; of
 // those that are spread, each kernel has to be compiled.
 inline constexpr int kMoreLayers = 60;

@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
 #include "device/cuda_device.h"
 #include "device/device_name.h"
 #include "device/nvml/visible_gpus.h"
@@ -44,6 +48,64 @@ bool has_cuda_module() {
 #endif
 }
 
+namespace {
+
+// Everything that changes what a process with the device costs.
+Result<std::string> key_of(const CudaProfileRequest& request,
+                           const GpuFacts& facts) {
+  PLIMSOLL_ASSIGN(const Nvml nvml, Nvml::open());
+  std::string key =
+      fmt::format("{} {} {}", program_identity(request.calibrator), facts.uuid,
+                  nvml.driver_version());
+  for (const std::string& file : cuda_module_files()) {
+    key += fmt::format(" {}={}", file, program_identity(file));
+  }
+  return key;
+}
+
+std::optional<std::int64_t> bytes_of(const std::string& text) {
+  std::int64_t bytes = -1;
+  std::istringstream(text) >> bytes;
+  return bytes >= 0 ? std::optional(bytes) : std::nullopt;
+}
+
+// A job's first work is run once; what is looked at beside it (other batch
+// sizes) has the same kinds, or was measured for a job of its own.
+class WorkMeasure {
+ public:
+  WorkMeasure(CudaProfileRequest request, std::string key)
+      : request_(std::move(request)), key_(std::move(key)) {}
+
+  Result<std::int64_t> operator()(const std::string& work) {
+    const std::string key = key_ + " " + work;
+    const auto kept = cached_text(kKind, key, [](const std::string& text) {
+      return bytes_of(text).has_value();
+    });
+    if (kept) return largest_ = std::max(largest_, *bytes_of(*kept));
+    if (largest_ > 0) return largest_;
+    PLIMSOLL_ASSIGN(
+        const LibraryCost cost,
+        rehearse_library_work(request_.calibrator, request_.device, work));
+    keep_text(kKind, key, fmt::format("{}\n", cost.host_bytes));
+    return largest_ = cost.host_bytes;
+  }
+
+ private:
+  static constexpr const char* kKind = "cuda-work";
+  CudaProfileRequest request_;
+  std::string key_;
+  std::int64_t largest_ = 0;
+};
+
+}  // namespace
+
+Result<LibraryMeasure> cuda_library_measure(const CudaProfileRequest& request) {
+  if (request.calibrator.empty()) return LibraryMeasure();
+  PLIMSOLL_ASSIGN(const GpuFacts facts, facts_of(request.device));
+  PLIMSOLL_ASSIGN(std::string key, key_of(request, facts));
+  return LibraryMeasure(WorkMeasure(request, std::move(key)));
+}
+
 Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {
   PLIMSOLL_ASSIGN(const GpuFacts facts, facts_of(request.device));
   if (!has_cuda_module()) {
@@ -53,14 +115,9 @@ Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {
   }
   DeviceProfile profile = estimated_profile(facts);
   if (request.calibrator.empty()) return profile;
-  PLIMSOLL_ASSIGN(const Nvml nvml, Nvml::open());
-  std::string key = fmt::format(
-      "{} {} {} {} {} tf32={} pinned={}", program_identity(request.calibrator),
-      facts.uuid, nvml.driver_version(), name_of(request.precision),
-      request.threads, request.tf32, request.pinned);
-  for (const std::string& file : cuda_module_files()) {
-    key += fmt::format(" {}={}", file, program_identity(file));
-  }
+  PLIMSOLL_ASSIGN(std::string key, key_of(request, facts));
+  key += fmt::format(" {} {} tf32={} pinned={}", name_of(request.precision),
+                     request.threads, request.tf32, request.pinned);
   return cached_profile("cuda", key, [&]() -> Result<DeviceProfile> {
     Rehearsal rehearsal;
     rehearsal.device = request.device;
@@ -70,6 +127,7 @@ Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {
     rehearsal.pinned = request.pinned;
     PLIMSOLL_RETURN_IF_ERROR(
         calibrate_device(request.calibrator, rehearsal, profile));
+    PLIMSOLL_ASSIGN(const Nvml nvml, Nvml::open());
     profile.library_versions["driver"] = nvml.driver_version();
     return profile;
   });

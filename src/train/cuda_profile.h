@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "device/device_profile.h"
 #include "memory/budget.h"
+#include "train/library_work.h"
 
 namespace plimsoll::train {
 
@@ -25,6 +26,8 @@ struct CudaProfileRequest {
   bool pinned = true;
 };
 Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request);
+// Of jobs on it; empty without a calibrator.
+Result<LibraryMeasure> cuda_library_measure(const CudaProfileRequest& request);
 // Its memory as the driver shows it now, with the process's own limit.
 Result<DeviceMemory> cuda_memory(const std::string& device);
 

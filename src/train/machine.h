@@ -13,6 +13,7 @@
 #include "ops/cpu_kernels.h"
 #include "ops/cuda_kernels.h"
 #include "train/device_meter.h"
+#include "train/library_work.h"
 
 namespace plimsoll::train {
 
@@ -44,6 +45,12 @@ class Machine {
     return *kernels_;
   }
   const ops::CudaCatalog& cuda_catalog() const { return *device_catalog_; }
+
+  // Unset: the profile's estimates of libraries count.
+  void set_library_measure(LibraryMeasure measure) {
+    library_measure_ = std::move(measure);
+  }
+  const LibraryMeasure& library_measure() const { return library_measure_; }
 
   // Takes the device's context: the first of its memory. What the driver shows
   // is measured from here on. `compiler` as CudaModule::open() takes it.
@@ -90,6 +97,7 @@ class Machine {
   std::unique_ptr<ops::CudaCatalog> device_catalog_;
   std::optional<DeviceMeter> meter_;
   std::unique_ptr<CudaDevice> device_;
+  LibraryMeasure library_measure_;
   bool pins_memory_ = true;
 };
 

@@ -12,6 +12,7 @@
 #include "ops/cuda_kernels.h"
 #include "ops/standard_ops.h"
 #include "plan/validator.h"
+#include "train/library_work.h"
 
 namespace plimsoll::train {
 namespace {
@@ -35,6 +36,7 @@ class JobPlanner {
       PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
     }
     PLIMSOLL_RETURN_IF_ERROR(check_placement());
+    PLIMSOLL_RETURN_IF_ERROR(measure_libraries());
     set_needs();
     PLIMSOLL_ASSIGN(planned_.plan,
                     plan::lay_out(planned_.needs, std::move(plans_),
@@ -296,6 +298,26 @@ class JobPlanner {
     if (device) needs.device = device_needs(*device);
   }
 
+  Status measure_libraries() {
+    if (!machine_.library_measure()) return {};
+    std::vector<cuda::Stage> work;
+    for (const PlannedProgram& program : planned_.programs) {
+      PLIMSOLL_RETURN_IF_ERROR(
+          add_library_work(program.lowered, machine_.cuda_catalog(), work));
+    }
+    library_bytes_ = 0;
+    if (work.empty()) return {};
+    PLIMSOLL_ASSIGN(library_bytes_, machine_.library_measure()(to_text(work)));
+    return {};
+  }
+
+  std::int64_t library_bytes(const DeviceProfile& device) const {
+    if (library_bytes_) return *library_bytes_;
+    return (uses(ops::uses_product_library) ? device.host_product_bytes : 0) +
+           (uses(ops::uses_convolution_library) ? device.host_convolution_bytes
+                                                : 0);
+  }
+
   bool uses(bool (*library)(const graph::KernelCandidate&)) const {
     return std::any_of(planned_.programs.begin(), planned_.programs.end(),
                        [&](const PlannedProgram& program) {
@@ -308,10 +330,7 @@ class JobPlanner {
   }
 
   std::int64_t host_floor_beside(const DeviceProfile& device) const {
-    return device.host_floor_bytes +
-           (uses(ops::uses_product_library) ? device.host_product_bytes : 0) +
-           (uses(ops::uses_convolution_library) ? device.host_convolution_bytes
-                                                : 0) +
+    return device.host_floor_bytes + library_bytes(device) +
            (is_mixed() ? machine_.profile().runtime_floor_bytes : 0) +
            std::max(device.instruction_bytes,
                     machine_.profile().instruction_bytes) *
@@ -391,8 +410,9 @@ class JobPlanner {
   Machine& machine_;
   PlannedJob planned_;
   std::vector<plan::ProgramPlan> plans_;
-  std::int64_t kernel_bytes_ = 0;       // at home
-  std::int64_t host_kernel_bytes_ = 0;  // beside a device
+  std::int64_t kernel_bytes_ = 0;              // at home
+  std::int64_t host_kernel_bytes_ = 0;         // beside a device
+  std::optional<std::int64_t> library_bytes_;  // of the host, where measured
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
 
 #include "base/hash.h"
@@ -34,19 +33,10 @@ void write_cache(const fs::path& path, const std::string& text) {
   fs::remove(beside, ignored);
 }
 
-// Null where there is none, or none that can be read.
-std::optional<DeviceProfile> read_cache(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::stringstream text;
-  text << file.rdbuf();
-  auto cached = device_profile_from_json(text.str());
-  if (!cached) {
-    std::error_code ignored;
-    fs::remove(path, ignored);
-    return std::nullopt;
-  }
-  return *std::move(cached);
+fs::path path_of(const std::string& kind, const std::string& key) {
+  const fs::path folder = user_cache_folder();
+  if (folder.empty()) return folder;
+  return folder / fmt::format("{}-{}.json", kind, hash_text(stable_hash(key)));
 }
 
 }  // namespace
@@ -58,19 +48,40 @@ std::string program_identity(const std::string& program) {
                      facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
+std::optional<std::string> cached_text(
+    const std::string& kind, const std::string& key,
+    const std::function<bool(const std::string&)>& is_whole) {
+  const fs::path path = path_of(kind, key);
+  std::ifstream file(path);
+  if (path.empty() || !file) return std::nullopt;
+  std::stringstream text;
+  text << file.rdbuf();
+  if (is_whole(text.str())) return text.str();
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  return std::nullopt;
+}
+
+void keep_text(const std::string& kind, const std::string& key,
+               const std::string& text) {
+  const fs::path path = path_of(kind, key);
+  if (!path.empty()) write_cache(path, text);
+}
+
 Result<DeviceProfile> cached_profile(
     const std::string& kind, const std::string& key,
     const std::function<Result<DeviceProfile>()>& measure) {
-  const fs::path folder = user_cache_folder();
-  const fs::path path =
-      folder / fmt::format("{}-{}.json", kind, hash_text(stable_hash(key)));
-  if (!folder.empty()) {
-    if (auto cached = read_cache(path)) return *std::move(cached);
-  }
+  const auto kept = [&] {
+    return cached_text(kind, key, [](const std::string& text) {
+      return device_profile_from_json(text).ok();
+    });
+  };
+  if (const auto text = kept()) return device_profile_from_json(*text);
   PLIMSOLL_ASSIGN(DeviceProfile profile, measure());
-  if (folder.empty() || !profile.note.empty()) return profile;
-  write_cache(path, to_json(profile));
-  return read_cache(path).value_or(profile);
+  if (!profile.note.empty()) return profile;
+  keep_text(kind, key, to_json(profile));
+  const auto first = kept();
+  return first ? device_profile_from_json(*first) : profile;
 }
 
 }  // namespace plimsoll::train

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "device/device_profile.h"
@@ -10,6 +11,13 @@ namespace plimsoll::train {
 
 // Changes whenever the program does, or the library.
 std::string program_identity(const std::string& program);
+
+// The text kept under `kind` and `key`; null: none that `is_whole`.
+std::optional<std::string> cached_text(
+    const std::string& kind, const std::string& key,
+    const std::function<bool(const std::string&)>& is_whole);
+void keep_text(const std::string& kind, const std::string& key,
+               const std::string& text);
 
 // The profile kept under `kind` and `key`, or what `measure` says, which is
 // then kept, unless it has a note on its figures. Two processes may measure at

@@ -34,6 +34,7 @@ Status check_device_memory(const JobSpec& job, const RunOptions& options) {
 struct TargetDevice {
   DeviceProfile profile;
   DeviceMemory memory;
+  LibraryMeasure library_measure;
 };
 
 // A shipped profile stands for a device that need not be here.
@@ -45,15 +46,19 @@ Result<std::optional<TargetDevice>> target_of(const JobSpec& job,
                     shipped_profile(*options.device_profile));
     DeviceMemory memory{profile.total_memory_bytes, std::nullopt,
                         *options.device_profile, std::nullopt};
-    return std::optional(TargetDevice{std::move(profile), std::move(memory)});
+    return std::optional(
+        TargetDevice{std::move(profile), std::move(memory), {}});
   }
   if (options.device == "cpu") return std::optional<TargetDevice>();
-  PLIMSOLL_ASSIGN(DeviceProfile profile,
-                  cuda_profile({options.device, job.train.precision, threads,
-                                options.rehearsal ? "" : options.calibrator,
-                                job.train.tf32, job.memory.pinned}));
-  PLIMSOLL_ASSIGN(DeviceMemory memory, cuda_memory(options.device));
-  return std::optional(TargetDevice{std::move(profile), std::move(memory)});
+  const CudaProfileRequest request{
+      options.device, job.train.precision,
+      threads,        options.rehearsal ? "" : options.calibrator,
+      job.train.tf32, job.memory.pinned};
+  TargetDevice target;
+  PLIMSOLL_ASSIGN(target.profile, cuda_profile(request));
+  PLIMSOLL_ASSIGN(target.memory, cuda_memory(options.device));
+  PLIMSOLL_ASSIGN(target.library_measure, cuda_library_measure(request));
+  return std::optional(std::move(target));
 }
 
 // A library's process is more than the one the device's figures were taken in;
@@ -120,6 +125,7 @@ Result<Workplace> open_workplace(const JobSpec& job,
     place.machine = std::make_unique<Machine>(
         std::move(profile), std::move(target->profile),
         ops::CudaSettings{job.train.tf32});
+    place.machine->set_library_measure(std::move(target->library_measure));
     place.machine->set_pins_memory(job.memory.pinned);
     if (!options.device_profile) place.machine->set_home(options.device);
   } else {

@@ -1,0 +1,276 @@
+#include "train/library_work.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "base/units.h"
+#include "device/cpu/process_memory.h"
+
+namespace plimsoll::train {
+namespace {
+
+using cuda::Convolution;
+using cuda::Product;
+using cuda::Stage;
+
+// The same order for writing and reading.
+template <class Visit>
+void each_number(Product& product, const Visit& visit) {
+  visit(product.batch);
+  visit(product.m);
+  visit(product.n);
+  visit(product.k);
+  visit(product.a_row);
+  visit(product.b_row);
+  visit(product.out_row);
+  visit(product.a_batch);
+  visit(product.b_batch);
+  visit(product.workspace_bytes);
+  visit(product.tf32);
+  visit(product.transpose_a);
+  visit(product.transpose_b);
+  visit(product.bias);
+  visit(product.relu);
+  visit(product.accumulate);
+}
+
+template <class Visit>
+void each_number(Convolution& convolution, const Visit& visit) {
+  for (auto* list :
+       {&convolution.x, &convolution.w, &convolution.y, &convolution.padding}) {
+    for (std::int64_t& number : *list) visit(number);
+  }
+  for (auto* list : {&convolution.strides, &convolution.dilations}) {
+    for (std::int64_t& number : *list) visit(number);
+  }
+  visit(convolution.workspace_bytes);
+  visit(convolution.tf32);
+}
+
+template <class Work>
+std::string numbers_of(Work work) {
+  std::string text;
+  each_number(work, [&](auto number) { text += fmt::format(" {}", +number); });
+  return text;
+}
+
+std::string line_of(const Product& product) {
+  return fmt::format("product {} {}{}", name_of(product.operands),
+                     name_of(product.output), numbers_of(product));
+}
+
+std::string line_of(const Convolution& convolution) {
+  return fmt::format("convolution {} {}{}", static_cast<int>(convolution.kind),
+                     name_of(convolution.dtype), numbers_of(convolution));
+}
+
+template <class Work>
+bool read_numbers(std::istream& words, Work& work) {
+  each_number(work, [&](auto& number) { words >> number; });
+  return !words.fail();
+}
+
+bool read_dtype(std::istream& words, DType& dtype) {
+  std::string name;
+  words >> name;
+  const auto known = parse_dtype(name);
+  if (known) dtype = *known;
+  return known.has_value();
+}
+
+bool read(std::istream& words, Product& product) {
+  return read_dtype(words, product.operands) &&
+         read_dtype(words, product.output) && read_numbers(words, product);
+}
+
+bool read(std::istream& words, Convolution& convolution) {
+  int kind = 0;
+  words >> kind;
+  if (kind < 0 || kind > static_cast<int>(Convolution::Kind::weight_grad)) {
+    return false;
+  }
+  convolution.kind = static_cast<Convolution::Kind>(kind);
+  return read_dtype(words, convolution.dtype) &&
+         read_numbers(words, convolution);
+}
+
+std::int64_t largest_operand_bytes(const Product& product) {
+  const auto bytes = [&](std::int64_t rows, std::int64_t columns,
+                         std::int64_t row, std::int64_t from_batch,
+                         DType dtype) {
+    return size_of(dtype) *
+           (rows * std::max(row, columns) + (product.batch - 1) * from_batch);
+  };
+  const bool ta = product.transpose_a;
+  const bool tb = product.transpose_b;
+  return std::max({bytes(ta ? product.k : product.m, ta ? product.m : product.k,
+                         product.a_row, product.a_batch, product.operands),
+                   bytes(tb ? product.n : product.k, tb ? product.k : product.n,
+                         product.b_row, product.b_batch, product.operands),
+                   bytes(product.m, product.n, product.out_row,
+                         product.m * product.n, product.output)});
+}
+
+std::int64_t largest_operand_bytes(const Convolution& convolution) {
+  std::int64_t most = 0;
+  for (const auto& extents : {convolution.x, convolution.w, convolution.y}) {
+    std::int64_t bytes = size_of(DType::f32);  // the widest there is
+    for (const std::int64_t extent : extents) bytes *= extent;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+// What the work needs: operands may lie on each other, since what is computed
+// does not matter, but not on results, and neither on a workspace: kernels wait
+// there for each other.
+struct Places {
+  std::int64_t operand_bytes = 0;
+  std::int64_t workspace_bytes = 0;
+
+  explicit Places(const std::vector<Stage>& work) {
+    for (const Stage& stage : work) {
+      if (const auto* product = std::get_if<Product>(&stage)) {
+        add(*product);
+      } else {
+        add(std::get<Convolution>(stage));
+      }
+    }
+  }
+  std::int64_t bytes() const { return 2 * operand_bytes + workspace_bytes; }
+
+ private:
+  template <class Work>
+  void add(const Work& work) {
+    operand_bytes = std::max(
+        operand_bytes, round_up(largest_operand_bytes(work), kPlaceBytes));
+    workspace_bytes = std::max(workspace_bytes, work.workspace_bytes);
+  }
+  static constexpr std::int64_t kPlaceBytes = 256;
+};
+
+// Room on the device that goes with its owner.
+class Room {
+ public:
+  Room(CudaDevice& device, std::int64_t bytes)
+      : device_(device),
+        bytes_(round_up(bytes, std::int64_t{2} * kMiB)),
+        start_(static_cast<std::byte*>(device.memory().map(bytes_))) {}
+  ~Room() {
+    if (start_ != nullptr) device_.memory().unmap(start_, bytes_);
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  std::byte* start() const { return start_; }
+
+ private:
+  CudaDevice& device_;
+  std::int64_t bytes_;
+  std::byte* start_;
+};
+
+}  // namespace
+
+Status add_library_work(const graph::LoweredGraph& program,
+                        const ops::CudaCatalog& catalog,
+                        std::vector<Stage>& work) {
+  for (const graph::Instruction& step : program.instructions) {
+    if (!ops::uses_product_library(step.kernel) &&
+        !ops::uses_convolution_library(step.kernel)) {
+      continue;
+    }
+    PLIMSOLL_ASSIGN(const cuda::OpCode code,
+                    catalog.code({step.op, step.input_types, step.output_types,
+                                  &step.attrs}));
+    for (const Stage& stage : code.stages) {
+      if (!std::holds_alternative<cuda::Function>(stage)) work.push_back(stage);
+    }
+  }
+  return {};
+}
+
+std::string to_text(const std::vector<Stage>& work) {
+  std::map<std::string, int> lines;
+  for (const Stage& stage : work) {
+    if (const auto* product = std::get_if<Product>(&stage)) {
+      ++lines[line_of(*product)];
+    } else if (const auto* convolution = std::get_if<Convolution>(&stage)) {
+      ++lines[line_of(*convolution)];
+    }
+  }
+  std::string text;
+  for (const auto& [line, times] : lines) {
+    text += fmt::format("{} {}\n", times, line);
+  }
+  return text;
+}
+
+Result<std::vector<Stage>> library_work_from_text(const std::string& text) {
+  std::vector<Stage> work;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::size_t times = 0;
+    std::string kind;
+    words >> times >> kind;
+    Product product;
+    Convolution convolution;
+    Stage stage;
+    std::string rest;
+    if (kind == "product" && read(words, product)) {
+      stage = product;
+    } else if (kind == "convolution" && read(words, convolution)) {
+      stage = convolution;
+    }
+    if (std::holds_alternative<cuda::Function>(stage) || (words >> rest)) {
+      return Error{ErrorCode::bad_input,
+                   fmt::format("\"{}\" is no work of a library", line)};
+    }
+    work.insert(work.end(), times, stage);
+  }
+  return work;
+}
+
+Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
+                                         const std::vector<Stage>& work) {
+  PLIMSOLL_ASSIGN(const auto stream, device.make_stream());
+  const Places places(work);
+  const Room room(device, places.bytes());
+  std::byte* const place = room.start();
+  if (place != nullptr) {
+    PLIMSOLL_RETURN_IF_ERROR(stream->clear(place, places.bytes()));
+  }
+  const void* const inputs[] = {place, place, place};
+  void* const outputs[] = {place + places.operand_bytes};
+  std::byte* const workspace = place + 2 * places.operand_bytes;
+  PLIMSOLL_ASSIGN(const ProcessMemory before, read_process_memory(getpid()));
+  const std::int64_t held = meter.read();
+  // All of it is prepared, recorded and kept, as in a job.
+  std::vector<std::unique_ptr<CudaWork>> prepared;
+  for (const Stage& stage : work) {
+    PLIMSOLL_ASSIGN(prepared.emplace_back(), device.prepare(stage));
+  }
+  const auto launch_all = [&]() -> Status {
+    for (const auto& one : prepared) {
+      PLIMSOLL_RETURN_IF_ERROR(
+          one->launch(*stream, inputs, outputs, workspace));
+    }
+    return {};
+  };
+  std::unique_ptr<CudaRecording> recording;
+  if (place != nullptr) {
+    PLIMSOLL_ASSIGN(recording, device.record(*stream, launch_all));
+    PLIMSOLL_RETURN_IF_ERROR(recording->launch(*stream));
+    PLIMSOLL_RETURN_IF_ERROR(stream->synchronize());
+  }
+  PLIMSOLL_ASSIGN(const ProcessMemory after, read_process_memory(getpid()));
+  return LibraryCost{std::max<std::int64_t>(
+                         after.resident_bytes() - before.resident_bytes(), 0),
+                     std::max<std::int64_t>(meter.read() - held, 0)};
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,41 @@
+// The work of CUDA's libraries in a job, and what it costs the host: each kind
+// of product and convolution brings kernels of its own into the process, which
+// only running them shows.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/cuda_device.h"
+#include "graph/lowered.h"
+#include "ops/cuda_kernels.h"
+#include "train/device_meter.h"
+
+namespace plimsoll::train {
+
+// What is not a function among the stages of a program's instructions.
+Status add_library_work(const graph::LoweredGraph& program,
+                        const ops::CudaCatalog& catalog,
+                        std::vector<cuda::Stage>& work);
+
+// A line for each kind, with how many there are of it. Where operands lie in
+// memory is left out.
+std::string to_text(const std::vector<cuda::Stage>& work);
+Result<std::vector<cuda::Stage>> library_work_from_text(
+    const std::string& text);
+
+struct LibraryCost {
+  std::int64_t host_bytes = 0;
+  std::int64_t device_bytes = 0;
+};
+// Runs the work once, in a process that has run none, on memory of the device
+// for its largest operands; where there is not so much, it is only prepared.
+Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
+                                         const std::vector<cuda::Stage>& work);
+
+// By how many bytes the host's process grows with work, as text.
+using LibraryMeasure =
+    std::function<Result<std::int64_t>(const std::string& work)>;
+
+}  // namespace plimsoll::train
