@@ -64,14 +64,11 @@ ValueId LayerContext::add_bias(ValueId value, std::int64_t channels) {
                             channels, channels));
 }
 
-Result<LayerResult> LayerContext::activate(ValueId value) const {
+LayerResult LayerContext::activate(ValueId value) const {
   LayerResult result(value);
   const std::string& function = layer.activation;
   if (function.empty() || function == "linear" || !builder.ok()) return result;
   result.value = apply_activation(builder, layer, value);
-  if (!result.value.valid() && builder.ok()) {
-    return wrong(unknown_activation(function));
-  }
   result.activation = function;
   if (function != "sigmoid" && function != "softmax") {
     result.logits = result.value;
