@@ -301,6 +301,14 @@ TEST(Layers, AreWiredByName) {
   bad.layers[1].name = "a";
   EXPECT_EQ(build(bad).error, "a: `a` names another layer too");
   bad = model;
+  bad.layers[0] = spec_of(MultiHeadAttention(1, 3).named("a"));
+  bad.layers[1] = spec_of(Dense(3).named("a/query"));
+  bad.layers[2].inputs = {"a", "a/query"};
+  bad.input = {4, 3};
+  EXPECT_EQ(build(bad).error,
+            "a/query: its `a/query/kernel` is another layer's too: give one of "
+            "the two another name");
+  bad = model;
   bad.layers[1].name = kModelInput;
   EXPECT_EQ(build(bad).error,
             "input: `input` is the model's input: give the layer another name");
