@@ -6,6 +6,7 @@
 #include <array>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/cpu_kernels.h"
 #include "ops/onednn/onednn_kernel.h"
 #include "ops/onednn/onednn_layout.h"
 #include "ops/simd/isa.h"
@@ -197,6 +198,11 @@ double seconds(const Conv& conv, const ConvShape& shape, ConvPass pass,
 }
 
 }  // namespace
+
+bool uses_onednn_convolution(const graph::KernelCandidate& candidate) {
+  return candidate.name.starts_with("conv2d") &&
+         candidate.name.find(":onednn:") != std::string::npos;
+}
 
 std::vector<graph::KernelCandidate> onednn_conv_candidates(
     const ConvShape& shape, ConvPass pass, DType dtype,
