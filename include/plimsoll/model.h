@@ -73,7 +73,9 @@ class Plan {
 class Model {
  public:
   // Throws Exception (bad_input) where the output does not come from the input
-  // alone.
+  // alone, or where layers do not fit together: it names the layer, the shapes
+  // and what was expected. A Sequential learns its input's shape, and does so,
+  // with the first data.
   Model(const LayerOutput& input, const LayerOutput& output);
   ~Model();
   Model(Model&&) noexcept;

@@ -193,6 +193,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   calibrate_app->add_option("--precision", calibrate.precision);
   calibrate_app->add_option("--spread", calibrate.spread);
   calibrate_app->add_option("--products", calibrate.products);
+  calibrate_app->add_option("--convolutions", calibrate.convolutions);
   calibrate_app->add_option("--tf32", calibrate.tf32);
   calibrate_app->add_option("--pinned", calibrate.pinned);
   calibrate_app->add_option("--work", calibrate.work);

@@ -58,6 +58,7 @@ struct CalibrateCommand {
   std::string precision = "f32";
   bool spread = false;
   bool products = true;
+  bool convolutions = false;
   bool tf32 = false;
   bool pinned = true;
   std::string work;  // a file: measure this work of libraries instead

@@ -103,6 +103,7 @@ int run(const CalibrateCommand& command) {
   rehearsal.more_layers = command.more_layers;
   rehearsal.spread = command.spread;
   rehearsal.products = command.products;
+  rehearsal.convolutions = command.convolutions;
   rehearsal.tf32 = command.tf32;
   rehearsal.pinned = command.pinned;
   rehearsal.compiler = command.compiler;

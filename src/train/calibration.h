@@ -41,10 +41,11 @@ struct Rehearsal {
   std::string device = "cpu";
   DType precision = DType::f32;
   int threads = 0;
-  int more_layers = 0;   // beside those that use every kernel
-  bool spread = false;   // these are wide, each another; else narrow
-  bool products = true;  // that a library makes
-  bool tf32 = false;     // as the job file has them
+  int more_layers = 0;        // beside those that use every kernel
+  bool spread = false;        // these are wide, each another; else narrow
+  bool products = true;       // that a library makes
+  bool convolutions = false;  // by the CPU's, in each of its types
+  bool tf32 = false;          // as the job file has them
   bool pinned = true;
   std::string compiler = {};  // as RunOptions has it
 };

@@ -1,4 +1,7 @@
 // Models put together from layers: in a row, or as a graph of calls.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <map>
 
 #include "train/layers/layer_node.h"
@@ -27,6 +30,28 @@ std::vector<const Node*> layers_of(const Node* output) {
   std::vector<const Node*> layers;
   for (const auto& [number, node] : seen) layers.push_back(node);
   return layers;
+}
+
+void check_input(const std::vector<std::int64_t>& shape) {
+  double elements = 1;
+  bool right = !shape.empty();
+  for (const std::int64_t extent : shape) {
+    right = right && extent >= 1;
+    elements *= static_cast<double>(extent);
+  }
+  if (right && elements < 0x1p40) return;
+  train::throw_error(
+      {ErrorCode::bad_input,
+       fmt::format("the model's input: must have extents from 1 on, and less "
+                   "than 2^40 elements, not [{}]",
+                   fmt::join(shape, ", "))});
+}
+
+// In f64, which lets layers compute in any type.
+train::Network network_of(graph::Builder& builder,
+                          const train::ModelSpec& model) {
+  check_input(model.input);
+  return train::value_or_throw(train::build_shapes(builder, model, DType::f64));
 }
 
 train::ModelSpec spec_of(const Node* input, const Node* output) {
@@ -61,6 +86,10 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
     }
     auto& inputs = model.layers[position].inputs;
     inputs.clear();
+    if (node->inputs.empty()) {
+      train::throw_error({ErrorCode::bad_input,
+                          names[position] + ": is called with no input"});
+    }
     for (const LayerOutput& read : node->inputs) {
       inputs.push_back(name_of(read));
     }
@@ -77,6 +106,8 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
 Model::Model(const LayerOutput& input, const LayerOutput& output)
     : impl_(std::make_unique<Impl>()) {
   impl_->model = spec_of(input.node().get(), output.node().get());
+  graph::Builder builder;
+  network_of(builder, impl_->model);  // names what does not fit
 }
 
 std::string Model::to_toml() const { return train::to_toml(impl_->model); }
@@ -85,8 +116,7 @@ std::int64_t Model::parameters(std::vector<std::int64_t> input) const {
   train::ModelSpec model = impl_->model;
   if (!input.empty()) model.input = std::move(input);
   graph::Builder builder;
-  const auto network =
-      train::value_or_throw(train::build_shapes(builder, model));
+  const auto network = network_of(builder, model);
   std::int64_t count = 0;
   for (const train::Parameter& one : network.parameters) {
     count += builder.type(one.value).shape.elements();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "train/layers/layer_def.h"
+#include "train/layers/layer_values.h"
 #include "train/precision.h"
 
 namespace plimsoll::train {
@@ -134,6 +134,22 @@ Status check_inputs(const LayerDef& def, const LayerSpec& layer,
                            right == "1" ? "" : "s", given));
 }
 
+Status check_values(const Builder& builder, const LayerDef& def,
+                    const LayerSpec& layer, const std::string& name,
+                    const std::vector<ValueId>& inputs) {
+  const std::string why = wrong_value(def, layer);
+  if (!why.empty()) return wrong(layer, name, why);
+  if (def.indices != LayerDef::Indices::refused) return {};
+  for (const ValueId input : inputs) {
+    if (is_floating(builder.type(input).dtype)) continue;
+    return wrong(layer, name,
+                 fmt::format("{} cannot work on class indices: put an "
+                             "embedding before it",
+                             def.type));
+  }
+  return {};
+}
+
 Status check_precision(const LayerSpec& layer, const std::string& name,
                        DType job) {
   if (layer.precision.empty()) return {};
@@ -154,7 +170,8 @@ Status check_precision(const LayerSpec& layer, const std::string& name,
 
 // Larger than any memory: caught before sizes are multiplied out.
 Status check_size(const Builder& builder, const LayerSpec& layer,
-                  const std::string& name, ValueId value) {
+                  const std::string& name, const std::string& what,
+                  ValueId value) {
   const Shape& shape = builder.type(value).shape;
   double elements = 1;
   for (const Dim& dim : shape.dims()) {
@@ -162,7 +179,7 @@ Status check_size(const Builder& builder, const LayerSpec& layer,
   }
   if (elements < 0x1p44) return {};
   return wrong(layer, name,
-               fmt::format("its output {} has more than 2^44 elements",
+               fmt::format("{} {} has more than 2^44 elements", what,
                            shape.to_string()));
 }
 
@@ -264,6 +281,7 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
     std::vector<ValueId> values;
     for (const int read : wiring.reads(i)) values.push_back(value_at(read));
     PLIMSOLL_RETURN_IF_ERROR(check_inputs(*def, layer, name, values.size()));
+    PLIMSOLL_RETURN_IF_ERROR(check_values(builder, *def, layer, name, values));
     PLIMSOLL_ASSIGN(const graph::Place place,
                     place_of(layer, name, options.home));
     PLIMSOLL_RETURN_IF_ERROR(check_precision(layer, name, options.precision));
@@ -272,6 +290,7 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
     for (ValueId& value : values) {
       value = in_dtype(builder, value, compute_dtype(layer, options.precision));
     }
+    const std::size_t before = network.parameters.size();
     LayerContext context(builder, options, layer, name, static_cast<int>(i),
                          std::move(values), network.parameters,
                          network.statistics);
@@ -284,7 +303,13 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
       }
       return error;
     }
-    PLIMSOLL_RETURN_IF_ERROR(check_size(builder, layer, name, result.value));
+    for (std::size_t j = before; j < network.parameters.size(); ++j) {
+      const Parameter& one = network.parameters[j];
+      PLIMSOLL_RETURN_IF_ERROR(
+          check_size(builder, layer, name, one.name, one.value));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(
+        check_size(builder, layer, name, "its output", result.value));
     network.layer_types.push_back(builder.type(result.value));
     made.push_back(std::move(result));
   }

@@ -289,6 +289,7 @@ class JobPlanner {
                : profile.runtime_floor_bytes +
                      profile.instruction_bytes * instructions();
     needs.runtime_floor_bytes +=
+        convolution_code_bytes() +
         pipeline_threads() * data::ReaderThread::kTouchedBytes;
     for (const auto& source : data_.sources) {
       if (source) needs.runtime_floor_bytes += source->held_bytes();
@@ -327,6 +328,13 @@ class JobPlanner {
                                               return library(step.kernel);
                                             });
                        });
+  }
+
+  // Of the CPU's library, in memory from planning on.
+  std::int64_t convolution_code_bytes() const {
+    return uses(ops::uses_onednn_convolution)
+               ? machine_.profile().host_convolution_bytes
+               : 0;
   }
 
   std::int64_t host_floor_beside(const DeviceProfile& device) const {
@@ -369,7 +377,7 @@ class JobPlanner {
     const std::int64_t planning =
         profile.planning_floor_bytes +
         profile.planning_instruction_bytes * instructions() +
-        profile.allowance_bytes;
+        convolution_code_bytes() + profile.allowance_bytes;
     if (planning <= host.peak_bytes) return;
     host.accounts[static_cast<std::size_t>(Purpose::runtime)] +=
         planning - host.peak_bytes;

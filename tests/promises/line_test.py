@@ -102,6 +102,38 @@ class SmallestBudget(JobTest):
             dense(1, "sigmoid")]
         self.check(self.write_job(job))
 
+    def check_networks(self, *options):
+        """Convolutions bring code of their library into memory; a sequence
+        has products and loops of every kind."""
+        images = small_job(640)
+        images["model"] = {"input": [32, 32, 3], "layers": [
+            {"type": "conv2d", "filters": 16, "kernel_size": 3,
+             "padding": "same"},
+            {"type": "batch_normalization"},
+            {"type": "conv2d", "filters": 16, "kernel_size": 3, "strides": 2,
+             "activation": "relu"},
+            {"type": "max_pooling2d"},
+            {"type": "global_average_pooling2d"},
+            dense(1, "sigmoid")]}
+        images["data"]["source"] = random_source(640, [32, 32, 3])
+        self.check(self.write_job(images), *options)
+        sequences = small_job(640)
+        sequences["model"] = {"input": [32, 24], "layers": [
+            dense(64, "gelu"),
+            {"type": "multi_head_attention", "num_heads": 4, "key_dim": 16,
+             "causal": True},
+            {"type": "layer_normalization"},
+            {"type": "lstm", "units": 32},
+            dense(1, "sigmoid")]}
+        sequences["data"]["source"] = random_source(640, [32, 24])
+        self.check(self.write_job(sequences), *options)
+
+    def test_networks(self):
+        self.check_networks()
+
+    def test_networks_in_bf16(self):
+        self.check_networks("--precision", "bf16")
+
     def test_many_layers_and_classes(self):
         job = small_job(2100, 256)
         names = ["relu", "gelu", "tanh", "sigmoid", "leaky_relu"]

@@ -87,10 +87,27 @@ TEST(Functional, MistakesAreNamed) {
   EXPECT_EQ(error_of([&] { model.plan(numbers(5)); }),
             "random: 40 examples of [5], made as they are read: an example has "
             "shape [5], but the model's input is [4]");
-  Model wrong(x, Dense(3)(Add()({Dense(2)(x), x})));
-  wrong.compile(session, {});
-  EXPECT_EQ(error_of([&] { wrong.plan(numbers(4)); }),
+}
+
+// Before there is a session or any data.
+TEST(Functional, MistakesAreNamedWhenTheModelIsBuilt) {
+  const auto x = Input({4});
+  EXPECT_EQ(error_of([&] {
+              Model(x, Dense(3)(Add()({Dense(2)(x), x})));
+            }),
             "add_1: add needs inputs of one shape, not [B, 2] and [B, 4]");
+  EXPECT_EQ(error_of([&] { Model(x, Dense(3)(std::vector<LayerOutput>())); }),
+            "dense_1: is called with no input");
+  for (const std::int64_t extent : {0, -4}) {
+    const auto none = Input({extent});
+    EXPECT_EQ(error_of([&] { Model(none, Dense(3)(none)); }),
+              "the model's input: must have extents from 1 on, and less than "
+              "2^40 elements, not [" +
+                  std::to_string(extent) + "]");
+  }
+  Layer wide = Dense(3);
+  wide.precision = "f64";
+  EXPECT_EQ(Model(x, wide(x)).parameters(), 15);
 }
 
 // The loss of guessing is the logarithm of the classes, however long the

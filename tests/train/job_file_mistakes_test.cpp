@@ -208,6 +208,29 @@ TEST(JobFile, NamesMissingSections) {
             "job.toml:3: model.layers: has no layer");
 }
 
+TEST(JobFile, ClassesMustFitTheEmbedding) {
+  const std::string text = R"([model]
+input = [2]
+layers = [
+  { type = "embedding", input_dim = 9, output_dim = 3 },
+  { type = "flatten" },
+  { type = "dense", units = 1 },
+]
+[data.source]
+type = "random"
+examples = 100
+features = [2]
+classes = 10
+labels = { type = "binary" }
+[train]
+loss = "mean_squared_error"
+)";
+  EXPECT_EQ(error_of(text),
+            "job.toml:12: data.source.classes: 10 classes do not fit the 9 "
+            "rows (input_dim) of an embedding");
+  EXPECT_EQ(error_of(with(text, "classes = 10", "classes = 9")), "(no error)");
+}
+
 TEST(JobFile, NamesOfLayersAreUnique) {
   const std::string text = R"([model]
 input = [2]

@@ -176,6 +176,23 @@ TEST(JobFile, OverridesAreAppliedBeforeReading) {
   EXPECT_EQ(job->data.validation->text("labels", ""), "y.npy");
 }
 
+// As a remedy asks for, whether the file states its stages or not.
+TEST(JobFile, OverridesReachStagesThatAreNotStated) {
+  const std::string stages = R"(pipeline = [
+  { stage = "shuffle" },
+  { stage = "batch" },
+  { stage = "prefetch", batches = 3 },
+]
+)";
+  const auto job =
+      parse_job(with(kGood, stages, ""), "job.toml",
+                std::vector<std::string>{"data.pipeline.2.batches=0"});
+  ASSERT_TRUE(job) << job.error().message;
+  ASSERT_EQ(job->data.pipeline.size(), 3u);
+  EXPECT_EQ(job->data.pipeline[2].name, "prefetch");
+  EXPECT_EQ(job->data.pipeline[2].integer("batches", 1), 0);
+}
+
 TEST(JobFile, BadOverridesAreQuoted) {
   const std::pair<const char*, const char*> cases[] = {
       {"train.bach=1",

@@ -1,7 +1,9 @@
 // Types of layers: what each gives, what it holds, and what it refuses.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -175,9 +177,9 @@ TEST(Layers, RefuseWhatDoesNotFit) {
             "conv2d_1: conv2d takes images [B, height, width, channels], not "
             "f32[B, 9, 9]");
   EXPECT_EQ(error({9, 9, 4}, Conv2D(8, {3, 3}, {.groups = 3})),
-            "conv2d_1: conv2d needs filters and groups of at least 1, and "
-            "groups that divide both the filters and the input's channels, not "
-            "8 filters in 3 groups over [B, 9, 9, 4]");
+            "conv2d_1: conv2d needs groups that divide both the filters and "
+            "the input's channels, not 8 filters in 3 groups over [B, 9, 9, "
+            "4]");
   EXPECT_NE(error({2, 2, 4}, Conv2D(8, {3, 3})), "");
   EXPECT_EQ(error({9, 9, 4}, Conv2D(8, {3, 3}, {.padding = "full"})),
             "conv2d_1: padding: must be \"valid\", \"same\", a number, "
@@ -200,6 +202,69 @@ TEST(Layers, RefuseWhatDoesNotFit) {
   Layer two = Flatten();
   two.inputs = {kModelInput, kModelInput};
   EXPECT_EQ(error({4}, two), "flatten_1: flatten takes 1 input, not 2");
+}
+
+// A job file's values are checked where they are read; these come from C++.
+TEST(Layers, RefuseValuesThatTheirKeysMayNotHave) {
+  const auto error = [](std::vector<std::int64_t> input, const Layer& layer) {
+    return build(std::move(input), {layer}).error;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double rate : {1.0, -0.1, nan}) {
+    EXPECT_EQ(error({4}, Dropout(rate)),
+              fmt::format("dropout_1: rate: must be a number of at least 0 and "
+                          "below 1, not {}",
+                          rate));
+  }
+  EXPECT_EQ(error({4}, BatchNormalization(2)),
+            "batch_normalization_1: momentum: must be a number of at least 0 "
+            "and below 1, not 2");
+  EXPECT_EQ(error({4}, Dense(0)),
+            "dense_1: units: must be an integer from 1 to 2147483647, not 0");
+  EXPECT_EQ(error({9, 9, 4}, Conv2D(8, {3, 3}, {.strides = {1, 0}})),
+            "conv2d_1: strides: must be of integers from 1 to 16777216, not 0");
+  EXPECT_EQ(error({9, 9, 4}, ZeroPadding2D(-1)),
+            "zero_padding2d_1: padding: must be of integers from 0 to "
+            "16777216, not -1");
+  EXPECT_EQ(error({9, 9, 4}, MaxPooling2D({.strides = {0, 2}})),
+            "max_pooling2d_1: strides: must be of integers from 1 to 16777216, "
+            "not 0");
+  EXPECT_EQ(error({9, 9, 4}, MaxPooling2D()), "");
+  EXPECT_EQ(error({9, 9, 4}, UpSampling2D({2, 2}, "cubic")),
+            "up_sampling2d_1: unknown interpolation `cubic`: known are "
+            "nearest, bilinear");
+  Layer dense = Dense(3);
+  dense.kernel_initializer = "glorot";
+  EXPECT_EQ(error({4}, dense).substr(0, 60),
+            "dense_1: unknown initializer `glorot`: known are glorot_unif");
+  dense = Dense(3, leaky_relu);
+  dense.negative_slope = nan;
+  EXPECT_EQ(error({4}, dense),
+            "dense_1: negative_slope: must be a number of at least 0, not nan");
+}
+
+// Their sizes must not be multiplied out: the products would wrap around.
+TEST(Layers, RefuseWhatNoMemoryHolds) {
+  const auto error = [](std::vector<std::int64_t> input, const Layer& layer) {
+    return build(std::move(input), {layer}).error;
+  };
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(
+      error({4, 4, 3}, Conv2D(kMost, {1 << 24, 1 << 24}, {.padding = "same"})),
+      "conv2d_1: its kernel [2147483647, 16777216, 16777216, 3] has more "
+      "than 2^44 elements");
+  EXPECT_EQ(error({4, 4, 1 << 24}, DepthwiseConv2D({3, 3}, {}, kMost)),
+            "depthwise_conv2d_1: its kernel [36028797002186752, 3, 3, 1] has "
+            "more than 2^44 elements");
+  EXPECT_EQ(error({4, 4, 1 << 25}, Conv2D(1, {1, 1})),
+            "conv2d_1: conv2d takes images [B, height, width, channels] of at "
+            "most 16777216 each, not f32[B, 4, 4, 33554432]");
+  EXPECT_EQ(error({5, 3}, MultiHeadAttention(kMost, kMost)),
+            "multi_head_attention_1: multi_head_attention_1/query/kernel [3, "
+            "4611686014132420609] has more than 2^44 elements");
+  EXPECT_EQ(error({5, 3}, LSTM(kMost)),
+            "lstm_1: lstm_1/recurrent_kernel [2147483647, 8589934588] has more "
+            "than 2^44 elements");
 }
 
 TEST(Layers, AreWiredByName) {
@@ -236,6 +301,14 @@ TEST(Layers, AreWiredByName) {
   bad.layers[1].name = "a";
   EXPECT_EQ(build(bad).error, "a: `a` names another layer too");
   bad = model;
+  bad.layers[0] = spec_of(MultiHeadAttention(1, 3).named("a"));
+  bad.layers[1] = spec_of(Dense(3).named("a/query"));
+  bad.layers[2].inputs = {"a", "a/query"};
+  bad.input = {4, 3};
+  EXPECT_EQ(build(bad).error,
+            "a/query: its `a/query/kernel` is another layer's too: give one of "
+            "the two another name");
+  bad = model;
   bad.layers[1].name = kModelInput;
   EXPECT_EQ(build(bad).error,
             "input: `input` is the model's input: give the layer another name");
@@ -255,6 +328,12 @@ TEST(Layers, IndicesReachEmbeddingsByWayOfLayersThatMoveThem) {
   both.layers[2].inputs = {"embedding_1", "dense_1"};
   EXPECT_EQ(build(both).error,
             "dense_1: dense cannot work on class indices: put an embedding "
+            "before it");
+  both.layers[1] = spec_of(Dropout(0.5).named("mixed"));
+  both.layers[1].inputs = {kModelInput};
+  both.layers[2].inputs = {"embedding_1", "mixed"};
+  EXPECT_EQ(build(both).error,
+            "mixed: dropout cannot work on class indices: put an embedding "
             "before it");
 }
 
@@ -350,7 +429,7 @@ TEST(Layers, MistakesInJobFilesAreNamed) {
   EXPECT_EQ(job_error("{ type = \"conv2d\", filters = 3, kernel_size = [3, 0] "
                       "}"),
             "job.toml:4: model.layers[0].kernel_size: must be of integers from "
-            "1 to 2147483647, not 0");
+            "1 to 16777216, not 0");
   EXPECT_EQ(job_error("{ type = \"conv2d\", filters = 3, kernel_size = \"3\" "
                       "}"),
             "job.toml:4: model.layers[0].kernel_size: must be an integer or a "

@@ -83,7 +83,8 @@ Result<Shape> convolved(const Call& call, const Shape& x, const Shape& w) {
   };
   if (w.rank() != 4 || !std::all_of(w.dims().begin(), w.dims().end(), usable)) {
     return call.bad(fmt::format(
-        "the kernel is {}: it must be [O, KH, KW, C / groups]", w.to_string()));
+        "the kernel is {}: it must be [O, KH, KW, C / groups], each 1 to {}",
+        w.to_string(), kMost));
   }
   const Conv2dSettings settings = settings_of(call.attrs);
   const std::int64_t groups = settings.groups;

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
   const ConvShape shape =
       conv_shape(kPass, query.inputs, query.outputs, *query.attrs);
   const DType dtype = query.inputs[0].dtype;
-  if (candidate.name.find(":onednn:") != std::string::npos) {
+  if (uses_onednn_convolution(candidate)) {
     return make_onednn_conv(shape, kPass, dtype, candidate, threads);
   }
   if (shape.is_depthwise()) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/cpu_kernels.h"
 #include "ops/onednn/onednn_kernel.h"
 #include "ops/onednn/onednn_layout.h"
 #include "ops/simd/isa.h"
@@ -111,15 +112,20 @@ DnnlPrimitiveDesc describe(const ConvShape& shape, ConvPass pass, Conv& conv,
   return DnnlPrimitiveDesc(status == dnnl_success ? desc : nullptr);
 }
 
+// Gradients in bf16 that the library gets wrong with AVX-512: of depthwise
+// convolutions before 3.4.2, and of weights over images narrower than the
+// stride, where it reads parts of its scratch that it never wrote.
+bool is_wrong(const ConvShape& shape, ConvPass pass, DType dtype) {
+  if (dtype != DType::bf16 || pass == ConvPass::forward) return false;
+  return shape.is_depthwise() || (pass == ConvPass::weight_grad &&
+                                  shape.in[1] < shape.settings.strides[1]);
+}
+
 // No descriptor: not for the library.
 Conv choose(const ConvShape& shape, ConvPass pass, DType dtype) {
   Conv conv;
   if (!dnnl_cpu_runtime().ok || shape.batch == 0) return conv;
-  // Wrong on AVX-512 before 3.4.2.
-  if (dtype == DType::bf16 && shape.is_depthwise() &&
-      pass != ConvPass::forward) {
-    return conv;
-  }
+  if (is_wrong(shape, pass, dtype)) return conv;
   conv.x = images(shape.batch, shape.channels, shape.in, dtype);
   conv.y = images(shape.batch, shape.filters, shape.out, dtype);
   if (shape.bias) {
@@ -192,6 +198,11 @@ double seconds(const Conv& conv, const ConvShape& shape, ConvPass pass,
 }
 
 }  // namespace
+
+bool uses_onednn_convolution(const graph::KernelCandidate& candidate) {
+  return candidate.name.starts_with("conv2d") &&
+         candidate.name.find(":onednn:") != std::string::npos;
+}
 
 std::vector<graph::KernelCandidate> onednn_conv_candidates(
     const ConvShape& shape, ConvPass pass, DType dtype,

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "data/recipe.h"
 #include "train/job_file/job_file_sections.h"
 #include "train/job_file/job_overrides.h"
 #include "train/job_file/job_toml.h"
@@ -35,11 +36,32 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
+// The stages of a file that states none, so that overrides can change them.
+void state_pipeline(JobValue& root) {
+  JobValue* data = root.find("data");
+  if (data == nullptr || data->kind != JobValue::Kind::table ||
+      data->find("pipeline") != nullptr) {
+    return;
+  }
+  JobValue pipeline;
+  pipeline.key = "pipeline";
+  pipeline.kind = JobValue::Kind::array;
+  for (const data::Recipe& recipe : data::default_pipeline()) {
+    JobValue name;
+    name.key = "stage";
+    name.kind = JobValue::Kind::string;
+    name.text = recipe.name;
+    pipeline.items.emplace_back().entries.push_back(std::move(name));
+  }
+  data->entries.push_back(std::move(pipeline));
+}
+
 }  // namespace
 
 Result<JobSpec> parse_job(const std::string& text, const std::string& path,
                           std::span<const std::string> overrides) {
   PLIMSOLL_ASSIGN(JobValue root, parse_job_toml(text, path));
+  state_pipeline(root);
   PLIMSOLL_RETURN_IF_ERROR(apply_overrides(root, overrides));
 
   JobErrors errors(path);

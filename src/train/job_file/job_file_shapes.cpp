@@ -74,6 +74,15 @@ void check_source(const JobValue& root, const JobSpec& job,
                fmt::format("{} does not fit model.input {}", text_of(features),
                            text_of(job.model.input)));
   }
+  const std::int64_t classes = source.integer("classes", 0);
+  for (const LayerSpec& layer : job.model.layers) {
+    if (layer.type != "embedding" || layer.input_dim >= classes) continue;
+    errors.add(value_at(root, {"data", key, "classes"}),
+               fmt::format("data.{}.classes", key),
+               fmt::format("{} classes do not fit the {} rows (input_dim) of "
+                           "an embedding",
+                           classes, layer.input_dim));
+  }
   const std::string why = label_mismatch(source, job.train.loss, output);
   if (!why.empty()) {
     errors.add(value_at(root, {"data", key, "labels"}),

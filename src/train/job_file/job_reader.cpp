@@ -2,28 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 namespace plimsoll::train {
-namespace {
-
-std::string wording(const IntegerRange& range) {
-  if (range.most == std::numeric_limits<std::int64_t>::max())
-    return fmt::format("an integer of at least {}", range.least);
-  return fmt::format("an integer from {} to {}", range.least, range.most);
-}
-
-std::string wording(const RealRange& range) {
-  std::string text = fmt::format(
-      "a number {} {}", range.least_is_outside ? "above" : "of at least",
-      range.least);
-  if (std::isfinite(range.below)) {
-    text += fmt::format(" and below {}", range.below);
-  }
-  return text;
-}
-
-}  // namespace
 
 std::string JobErrors::place(const JobValue& at,
                              const std::string& path) const {
@@ -99,7 +78,7 @@ void TableReader::read(std::string_view key, IntegerRange range,
   const std::string right = wording(range);
   const JobValue* value = expect(key, JobValue::Kind::integer, right);
   if (!value) return;
-  if (value->integer < range.least || value->integer > range.most) {
+  if (!range.holds(value->integer)) {
     complain(key, fmt::format("must be {}, not {}", right, value->integer));
     return;
   }
@@ -119,10 +98,7 @@ void TableReader::read(std::string_view key, RealRange range, double& out) {
     expect(key, JobValue::Kind::real, right);
     return;
   }
-  const bool inside =
-      std::isfinite(number) && number < range.below &&
-      (range.least_is_outside ? number > range.least : number >= range.least);
-  if (!inside) {
+  if (!range.holds(number)) {
     complain(key, fmt::format("must be {}, not {}", right, number));
     return;
   }

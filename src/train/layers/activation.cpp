@@ -1,8 +1,5 @@
 #include "train/layers/activation.h"
 
-#include <fmt/core.h>
-#include <fmt/ranges.h>
-
 #include "ops/elementwise/elementwise.h"
 #include "ops/softmax/softmax.h"
 #include "train/layers/layer_def.h"
@@ -79,11 +76,6 @@ ValueId apply_activation(Builder& builder, const Layer& layer, ValueId value) {
     if (one.name == layer.activation) return one.apply(builder, layer, value);
   }
   return {};
-}
-
-std::string unknown_activation(const std::string& name) {
-  return fmt::format("unknown activation `{}`: known are {}", name,
-                     fmt::join(activations(), ", "));
 }
 
 const LayerDef kActivationLayer = {

@@ -81,8 +81,7 @@ Status check(const LayerContext& context) {
   const Layer& layer = context.layer;
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
     const Shape& shape = context.shape(i);
-    if (shape.rank() == 3 && !context.indices(i) &&
-        (i < 2 || shape[1] == context.shape(1)[1])) {
+    if (shape.rank() == 3 && (i < 2 || shape[1] == context.shape(1)[1])) {
       continue;
     }
     return context.wrong(fmt::format(
@@ -91,12 +90,10 @@ Status check(const LayerContext& context) {
         context.builder.type(context.inputs[i]).to_string()));
   }
   const std::int64_t shared = layer.num_key_value_heads;
-  if (layer.num_heads < 1 || layer.key_dim < 1 || shared < 0 ||
-      (shared > 0 && layer.num_heads % shared != 0)) {
+  if (shared > 0 && layer.num_heads % shared != 0) {
     return context.wrong(fmt::format(
-        "multi_head_attention needs num_heads and key_dim of at least 1, and "
-        "num_key_value_heads that divide num_heads, not {}, {} and {}",
-        layer.num_heads, layer.key_dim, shared));
+        "num_key_value_heads: must divide num_heads, but {} does not divide {}",
+        shared, layer.num_heads));
   }
   return {};
 }

@@ -16,9 +16,11 @@ constexpr LayerKey kFilters = {
     .needed = "`filters`, the number of channels it gives"};
 constexpr LayerKey kKernelSize = {.key = "kernel_size",
                                   .field = &Layer::kernel_size,
-                                  .needed = "`kernel_size`, as in 3 or [3, 5]"};
+                                  .needed = "`kernel_size`, as in 3 or [3, 5]",
+                                  .integers = kPixels};
 constexpr LayerKey kDilation = {.key = "dilation_rate",
-                                .field = &Layer::dilation_rate};
+                                .field = &Layer::dilation_rate,
+                                .integers = kPixels};
 constexpr LayerKey kConvKeys[] = {
     kFilters,
     kKernelSize,
@@ -65,16 +67,7 @@ void one_group(Layer& layer) { layer.groups = 1; }
 // Without padding, which depends on the image.
 Result<ops::Conv2dSettings> settings_of(const LayerContext& context) {
   PLIMSOLL_RETURN_IF_ERROR(check_images(context));
-  PLIMSOLL_RETURN_IF_ERROR(check_padding(context));
   const Layer& layer = context.layer;
-  for (const auto& [key, pair] :
-       {std::pair{"kernel_size", layer.kernel_size},
-        std::pair{"strides", layer.strides},
-        std::pair{"dilation_rate", layer.dilation_rate}}) {
-    if (pair[0] >= 1 && pair[1] >= 1) continue;
-    return context.wrong(fmt::format("{}: must be at least 1, not {} and {}",
-                                     key, pair[0], pair[1]));
-  }
   ops::Conv2dSettings settings;
   settings.strides = layer.strides;
   settings.dilations = layer.dilation_rate;
@@ -89,6 +82,19 @@ ops::Conv2dSettings padded(const Layer& layer, ops::Conv2dSettings settings,
                            layer.kernel_size[1]);
 }
 
+// In doubles, before anything is multiplied out.
+Status check_kernel(const LayerContext& context, std::int64_t filters,
+                    std::int64_t depth) {
+  const auto [height, width] = context.layer.kernel_size;
+  const double elements =
+      static_cast<double>(filters) * static_cast<double>(height) *
+      static_cast<double>(width) * static_cast<double>(depth);
+  if (elements < 0x1p44) return {};
+  return context.wrong(
+      fmt::format("its kernel {} has more than 2^44 elements",
+                  Shape{filters, height, width, depth}.to_string()));
+}
+
 // Fans are Keras's: places times channels in and out of its own layout.
 struct Kernel {
   std::int64_t filters = 0;
@@ -100,6 +106,7 @@ struct Kernel {
 Result<LayerResult> convolve(LayerContext& context,
                              ops::Conv2dSettings settings,
                              const Kernel& kernel) {
+  PLIMSOLL_RETURN_IF_ERROR(check_kernel(context, kernel.filters, kernel.depth));
   const Layer& layer = context.layer;
   const auto [height, width] = layer.kernel_size;
   const std::int64_t places = height * width;
@@ -121,12 +128,10 @@ Result<LayerResult> build_conv(LayerContext& context) {
   const Layer& layer = context.layer;
   const std::int64_t channels = context.channels();
   const std::int64_t groups = layer.groups;
-  if (layer.filters < 1 || groups < 1 || channels % groups != 0 ||
-      layer.filters % groups != 0) {
+  if (channels % groups != 0 || layer.filters % groups != 0) {
     return context.wrong(fmt::format(
-        "conv2d needs filters and groups of at least 1, and groups that divide "
-        "both the filters and the input's channels, not {} filters in {} "
-        "groups over {}",
+        "conv2d needs groups that divide both the filters and the input's "
+        "channels, not {} filters in {} groups over {}",
         layer.filters, groups, context.shape().to_string()));
   }
   settings.groups = groups;
@@ -139,12 +144,6 @@ Result<LayerResult> build_depthwise(LayerContext& context) {
   PLIMSOLL_ASSIGN(ops::Conv2dSettings settings, settings_of(context));
   const Layer& layer = context.layer;
   const std::int64_t channels = context.channels();
-  if (layer.depth_multiplier < 1) {
-    return context.wrong(
-        fmt::format("depth_multiplier: must be at least 1, "
-                    "not {}",
-                    layer.depth_multiplier));
-  }
   settings.groups = channels;
   return convolve(
       context, settings,
@@ -169,11 +168,8 @@ std::int64_t extent_of(const LayerContext& context, int axis) {
 Result<LayerResult> build_transpose(LayerContext& context) {
   PLIMSOLL_ASSIGN(ops::Conv2dSettings settings, settings_of(context));
   const Layer& layer = context.layer;
-  if (layer.filters < 1) {
-    return context.wrong(fmt::format(
-        "conv2d_transpose needs filters of at least 1, not {}", layer.filters));
-  }
   const std::int64_t channels = context.channels();
+  PLIMSOLL_RETURN_IF_ERROR(check_kernel(context, channels, layer.filters));
   const std::int64_t image_height = extent_of(context, 1);
   const std::int64_t image_width = extent_of(context, 2);
   if (image_height < 1 || image_width < 1) {

@@ -52,15 +52,6 @@ Result<LayerResult> build_dense(LayerContext& context) {
         fmt::format("dense needs an input of shape [B, ..., n], not {}",
                     context.shape().to_string()));
   }
-  if (context.indices()) {
-    return context.wrong(
-        "dense cannot work on class indices: put an "
-        "embedding before it");
-  }
-  if (layer.units < 1) {
-    return context.wrong(
-        fmt::format("dense needs units of at least 1, not {}", layer.units));
-  }
   const std::int64_t width = context.channels();
   LinearHead head{context.x(), ValueId(), !layer.shared_with.empty()};
   if (head.transposed) {
@@ -72,8 +63,7 @@ Result<LayerResult> build_dense(LayerContext& context) {
   }
   const ValueId product =
       ops::matmul(context.builder, head.x, head.weight, false, head.transposed);
-  PLIMSOLL_ASSIGN(LayerResult result,
-                  context.activate(context.add_bias(product, layer.units)));
+  LayerResult result = context.activate(context.add_bias(product, layer.units));
   if (result.value == product) result.head = head;
   return result;
 }

@@ -33,8 +33,7 @@ constexpr LayerKey kPositionKeys[] = {
 Result<LayerResult> build_position(LayerContext& context) {
   const Layer& layer = context.layer;
   const Shape shape = context.shape();
-  if (shape.rank() != 3 || context.indices() ||
-      shape.extent(1) > layer.sequence_length) {
+  if (shape.rank() != 3 || shape.extent(1) > layer.sequence_length) {
     return context.wrong(fmt::format(
         "position_embedding takes [B, S, D] with S up to its sequence_length "
         "of {}, not {}",
@@ -53,16 +52,10 @@ Result<LayerResult> build_position(LayerContext& context) {
 
 Result<LayerResult> build_embedding(LayerContext& context) {
   const Layer& layer = context.layer;
-  if (!context.indices()) {
+  if (!context.reads_indices()) {
     return context.wrong(
         "embedding takes class indices: it must read the model's input, as it "
         "is or by way of layers that only move it");
-  }
-  if (layer.input_dim < 1 || layer.output_dim < 1) {
-    return context.wrong(
-        fmt::format("embedding needs input_dim and output_dim of at least 1, "
-                    "not {} and {}",
-                    layer.input_dim, layer.output_dim));
   }
   // Rows of the master are cast, not the whole table.
   const graph::ValueId table = context.master(

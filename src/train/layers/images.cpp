@@ -17,7 +17,7 @@ Names interpolations() {
   return kNames;
 }
 constexpr LayerKey kUpSamplingKeys[] = {
-    {.key = "size", .field = &Layer::size},
+    {.key = "size", .field = &Layer::size, .integers = kPixels},
     {.key = "interpolation",
      .field = &Layer::interpolation,
      .names = interpolations,
@@ -41,16 +41,7 @@ Result<LayerResult> build_zero_padding(LayerContext& context) {
 Result<LayerResult> build_up_sampling(LayerContext& context) {
   PLIMSOLL_RETURN_IF_ERROR(check_images(context));
   const Layer& layer = context.layer;
-  if (layer.size[0] < 1 || layer.size[1] < 1) {
-    return context.wrong(fmt::format("size: must be at least 1, not {} and {}",
-                                     layer.size[0], layer.size[1]));
-  }
   const bool nearest = layer.interpolation == "nearest";
-  if (!nearest && layer.interpolation != "bilinear") {
-    return context.wrong(
-        fmt::format("unknown interpolation `{}`: known are nearest, bilinear",
-                    layer.interpolation));
-  }
   const std::int64_t height = context.shape().extent(1) * layer.size[0];
   const std::int64_t width = context.shape().extent(2) * layer.size[1];
   return LayerResult(ops::resize(
@@ -61,19 +52,17 @@ Result<LayerResult> build_up_sampling(LayerContext& context) {
 }  // namespace
 
 Status check_images(const LayerContext& context) {
-  if (context.shape().rank() == 4 && !context.indices()) return {};
+  const Shape& shape = context.shape();
+  bool right = shape.rank() == 4;
+  for (int axis = 1; right && axis < 4; ++axis) {
+    right = kPixels.holds(shape.extent(axis));
+  }
+  if (right) return {};
   return context.wrong(fmt::format(
-      "{} takes images [B, height, width, channels], not {}",
-      context.layer.type, context.builder.type(context.x()).to_string()));
-}
-
-Status check_padding(const LayerContext& context) {
-  const std::string& rule = context.layer.padding.rule;
-  if (rule.empty() || rule == "valid" || rule == "same") return {};
-  return context.wrong(fmt::format(
-      "padding: must be \"valid\", \"same\", a number, [height, width] or "
-      "[top, bottom, left, right], not \"{}\"",
-      rule));
+      "{} takes images [B, height, width, channels]{}, not {}",
+      context.layer.type,
+      shape.rank() == 4 ? fmt::format(" of at most {} each", kPixels.most) : "",
+      context.builder.type(context.x()).to_string()));
 }
 
 const LayerDef kZeroPadding2d = {

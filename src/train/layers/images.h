@@ -7,16 +7,17 @@
 
 namespace plimsoll::train {
 
+// Each way: products of two such numbers stay far inside i64.
+inline constexpr IntegerRange kPixels = {.least = 1, .most = 1 << 24};
+
 namespace keys {
-inline constexpr LayerKey kStrides = {.key = "strides",
-                                      .field = &Layer::strides};
-inline constexpr LayerKey kPadding = {.key = "padding",
-                                      .field = &Layer::padding};
+inline constexpr LayerKey kStrides = {
+    .key = "strides", .field = &Layer::strides, .integers = kPixels};
+inline constexpr LayerKey kPadding = {
+    .key = "padding", .field = &Layer::padding, .integers = kPixels};
 }  // namespace keys
 
 // Whether the input is images; the error says what it is instead.
 Status check_images(const LayerContext& context);
-// "valid", "same" or amounts; the error says what there is.
-Status check_padding(const LayerContext& context);
 
 }  // namespace plimsoll::train

@@ -1,5 +1,7 @@
 #include "train/layers/layer_context.h"
 
+#include <fmt/core.h>
+
 #include "ops/elementwise/elementwise.h"
 #include "train/layers/activation.h"
 #include "train/precision.h"
@@ -32,6 +34,12 @@ ValueId LayerContext::master(const std::string& suffix, Shape shape,
                              const std::string& initializer,
                              std::int64_t fan_in, std::int64_t fan_out) {
   const std::string full_name = name + "/" + suffix;
+  if (find_parameter(full_name) != nullptr) {
+    builder.fail({ErrorCode::bad_input,
+                  fmt::format("{}: its `{}` is another layer's too: give one "
+                              "of the two another name",
+                              name, full_name)});
+  }
   const ValueId value =
       builder.state(full_name, graph::Role::parameter,
                     {master_dtype(options.precision), std::move(shape)});
@@ -64,14 +72,11 @@ ValueId LayerContext::add_bias(ValueId value, std::int64_t channels) {
                             channels, channels));
 }
 
-Result<LayerResult> LayerContext::activate(ValueId value) const {
+LayerResult LayerContext::activate(ValueId value) const {
   LayerResult result(value);
   const std::string& function = layer.activation;
   if (function.empty() || function == "linear" || !builder.ok()) return result;
   result.value = apply_activation(builder, layer, value);
-  if (!result.value.valid() && builder.ok()) {
-    return wrong(unknown_activation(function));
-  }
   result.activation = function;
   if (function != "sigmoid" && function != "softmax") {
     result.logits = result.value;

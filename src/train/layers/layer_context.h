@@ -78,9 +78,7 @@ class LayerContext {
     return builder.type(inputs[input]).shape;
   }
   std::int64_t channels() const { return shape().extent(-1); }
-  bool indices(std::size_t input = 0) const {
-    return !is_floating(builder.type(inputs[input]).dtype);
-  }
+  bool reads_indices() const { return !is_floating(builder.type(x()).dtype); }
 
   // Names the place in the file, and the layer.
   Error wrong(const std::string& what) const;
@@ -109,7 +107,7 @@ class LayerContext {
   // By a vector of one value a channel, which starts as bias_initializer says.
   graph::ValueId add_bias(graph::ValueId value, std::int64_t channels);
   // The layer's own activation.
-  Result<LayerResult> activate(graph::ValueId value) const;
+  LayerResult activate(graph::ValueId value) const;
 
  private:
   std::vector<Parameter>& parameters_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -16,6 +17,10 @@ using Names = std::span<const std::string_view>;
 struct IntegerRange {
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+  bool holds(std::int64_t value) const {
+    return value >= least && value <= most;
+  }
 };
 
 // Bounds of a real; the upper one is not part of the range.
@@ -23,9 +28,15 @@ struct RealRange {
   double least = 0;
   double below = std::numeric_limits<double>::infinity();
   bool least_is_outside = false;  // "above 0" rather than "at least 0"
+
+  bool holds(double value) const;  // never what is not finite
 };
 inline constexpr RealRange kAboveZero = {.least = 0, .least_is_outside = true};
 inline constexpr RealRange kFraction = {.least = 0, .below = 1};
+
+// "an integer from 1 to 8", "a number above 0"
+std::string wording(const IntegerRange& range);
+std::string wording(const RealRange& range);
 
 struct LayerKey {
   using Field =

@@ -11,7 +11,7 @@ namespace {
 using graph::ValueId;
 
 constexpr LayerKey kKeys[] = {
-    {.key = "pool_size", .field = &Layer::pool_size},
+    {.key = "pool_size", .field = &Layer::pool_size, .integers = kPixels},
     keys::kStrides,
     keys::kPadding,
 };
@@ -21,19 +21,12 @@ using Pool = ValueId (*)(graph::Builder&, ValueId, const ops::Pool2dSettings&);
 template <Pool pool>
 Result<LayerResult> build_pool(LayerContext& context) {
   PLIMSOLL_RETURN_IF_ERROR(check_images(context));
-  PLIMSOLL_RETURN_IF_ERROR(check_padding(context));
   const Layer& layer = context.layer;
   ops::Pool2dSettings settings;
   settings.window = layer.pool_size;
   settings.strides =
       layer.strides == Size2{0, 0} ? layer.pool_size : layer.strides;
   settings.padding = layer.padding.amounts;
-  const Size2& strides = settings.strides;
-  if (layer.pool_size[0] < 1 || layer.pool_size[1] < 1 || strides[0] < 1 ||
-      strides[1] < 1) {
-    return context.wrong(fmt::format(
-        "{} needs a pool_size and strides of at least 1", layer.type));
-  }
   if (layer.padding.rule == "same") {
     settings = ops::same_pool_padding(settings, context.shape().extent(1),
                                       context.shape().extent(2));

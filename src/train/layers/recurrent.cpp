@@ -27,14 +27,10 @@ constexpr LayerKey kKeys[] = {
 };
 
 Status check(const LayerContext& context) {
-  if (context.shape().rank() != 3 || context.indices()) {
-    return context.wrong(fmt::format(
-        "{} takes sequences [B, steps, features], not {}", context.layer.type,
-        context.builder.type(context.x()).to_string()));
-  }
-  if (context.layer.units >= 1) return {};
-  return context.wrong(fmt::format("{} needs units of at least 1, not {}",
-                                   context.layer.type, context.layer.units));
+  if (context.shape().rank() == 3) return {};
+  return context.wrong(fmt::format(
+      "{} takes sequences [B, steps, features], not {}", context.layer.type,
+      context.builder.type(context.x()).to_string()));
 }
 
 // x W + b, the sums of all gates and steps, and the recurrent kernel.

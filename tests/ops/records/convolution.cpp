@@ -100,6 +100,9 @@ std::vector<OpRecord> convolution_records() {
   add(records, "blocks", blocks, same({}, blocks), false);
   add(records, "blocks_stride", blocks, same({.strides = {2, 2}}, blocks),
       false);
+  const Size pixel = {2, 1, 1, 32, 48, 3, 3};
+  add(records, "blocks_smaller_than_stride", pixel,
+      same({.strides = {2, 2}}, pixel), false);
   add(records, "blocks_dilation", blocks, same({.dilations = {2, 2}}, blocks),
       false);
   add(records, "blocks_pointwise", {2, 9, 11, 64, 80, 1, 1}, {}, false);
