@@ -9,6 +9,7 @@
 #include "ops/convolution/conv_shape.h"
 #include "ops/cuda_kernels.h"
 #include "ops/registry.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 namespace {
@@ -55,7 +56,9 @@ class Rehearsed {
     attrs.set("kernel_shape", w.shape);
     PLIMSOLL_RETURN_IF_ERROR(run("conv2d", {x, w}, y, attrs));
     PLIMSOLL_RETURN_IF_ERROR(run("conv2d_data_grad", {y, w}, x, attrs));
-    return run("conv2d_weight_grad", {y, x}, w, attrs);
+    // As training wants it: sums of halves in f32.
+    const graph::TensorType dw{master_dtype(precision_), w.shape};
+    return run("conv2d_weight_grad", {y, x}, dw, attrs);
   }
 
  private:
