@@ -41,6 +41,7 @@ struct FeederLayout {
   int slots = 0;
   int readers = 0;
   std::vector<bool> borrowed;  // by field: handed out without a copy
+  std::vector<DType> made;     // by field: what a set's gather() writes
   std::vector<std::int64_t> field_offsets;  // within a slot, bytes
   std::int64_t slot_bytes = 0;
   std::int64_t readers_offset = 0;  // after the slots

@@ -65,7 +65,9 @@ Result<FeederLayout> feeder_layout(const Input& input,
           round_up(options.batch * spec[i].shape.elements() * size_of(as),
                    options.alignment_bytes);
     }
-    if (as != spec[i].dtype) cast_row_bytes += aligned(spec[i].most_bytes);
+    const bool makes = input.set && input.set->makes(static_cast<int>(i), as);
+    layout.made.push_back(makes ? as : spec[i].dtype);
+    if (as != layout.made[i]) cast_row_bytes += aligned(spec[i].most_bytes);
   }
   if (all) return layout;
 

@@ -14,6 +14,15 @@ namespace plimsoll::data {
 struct ReadContext {
   std::span<std::byte> scratch;  // of scratch_bytes(), aligned to 64
   std::int64_t epoch = 0;        // another order, and other chance, in each
+  // What gather() writes, by field, each of which makes() allows; empty: what
+  // the spec says.
+  std::span<const DType> as = {};
+
+  // Of a field of fixed shape that gather() writes.
+  std::int64_t row_bytes(const ElementSpec& spec, std::size_t field) const {
+    return as.empty() ? spec[field].most_bytes
+                      : spec[field].shape.elements() * size_of(as[field]);
+  }
 };
 
 class Indexed {
@@ -40,6 +49,11 @@ class Indexed {
   virtual Status gather(std::span<const std::int64_t> numbers,
                         std::span<std::byte* const> rows,
                         const ReadContext& context) const = 0;
+
+  // Whether gather() can write the field in this type.
+  virtual bool makes(int field, DType as) const {
+    return spec()[static_cast<std::size_t>(field)].dtype == as;
+  }
 
   // What it holds of the heap, where that grows with the set: names of files.
   virtual std::int64_t held_bytes() const { return 0; }

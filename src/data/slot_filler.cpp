@@ -62,7 +62,8 @@ Status SlotFiller::fill_from_set(int reader, std::int64_t epoch,
   std::byte* const cast = at + layout_.numbers_bytes;
   const ReadContext how{{cast + layout_.cast_bytes,
                          static_cast<std::size_t>(layout_.scratch_bytes)},
-                        epoch};
+                        epoch,
+                        layout_.made};
   std::iota(numbers, numbers + count, first);
   const std::int64_t step = layout_.cast_rows > 0 ? layout_.cast_rows : count;
   for (std::int64_t done = 0; done < count; done += step) {
@@ -82,8 +83,8 @@ Status SlotFiller::gather(std::span<const std::int64_t> numbers,
   std::array<std::byte*, kMostFields> rows{};
   for (std::size_t i = 0; i < spec.size(); ++i) {
     if (layout_.borrowed[i]) continue;
-    if (cast_of(i) == spec[i].dtype) {
-      rows[i] = writable(out.values[i]) + done * spec[i].most_bytes;
+    if (cast_of(i) == layout_.made[i]) {
+      rows[i] = writable(out.values[i]) + done * how.row_bytes(spec, i);
     } else {
       rows[i] = cast;
       cast += layout_.cast_rows * round_up(spec[i].most_bytes, 64);
@@ -92,7 +93,7 @@ Status SlotFiller::gather(std::span<const std::int64_t> numbers,
   PLIMSOLL_RETURN_IF_ERROR(input_.set->gather(numbers, rows, how));
   for (std::size_t i = 0; i < spec.size(); ++i) {
     const DType as = cast_of(i);
-    if (layout_.borrowed[i] || as == spec[i].dtype) continue;
+    if (layout_.borrowed[i] || as == layout_.made[i]) continue;
     const std::int64_t elements = spec[i].shape.elements();
     io::convert(spec[i].dtype, rows[i], as,
                 writable(out.values[i]) + done * elements * size_of(as),

@@ -10,6 +10,9 @@ namespace plimsoll::graph {
 Graph remove_dead_code(const Graph& graph);
 // Merges nodes with the same op, inputs and attributes.
 Graph merge_common_subexpressions(const Graph& graph);
+// max_pool2d of relu becomes relu of max_pool2d, with their gradients, where
+// nobody else reads what relu gives.
+Graph pool_before_relu(const Graph& graph);
 // matmul or conv2d + bias (+ relu) become one op with an epilogue.
 Graph fold_epilogues(const Graph& graph);
 // Element-wise nodes of one domain become `fused` nodes.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/half.h"
+#include "io/narrow.h"
 
 namespace plimsoll::io {
 namespace {
@@ -84,6 +85,11 @@ void convert_all(const void* source, void* target, std::int64_t count) {
   }
 }
 
+template <class T>
+bool is_aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % alignof(T) == 0;
+}
+
 template <class F>
 void with_type(DType dtype, F&& body) {
   switch (dtype) {
@@ -123,6 +129,13 @@ void convert(DType from, const void* source, DType to, void* target,
   if (from == to) {
     std::memcpy(target, source, static_cast<std::size_t>(count * size_of(to)));
     return;
+  }
+  if (from == DType::f32 && (to == DType::bf16 || to == DType::f16) &&
+      is_aligned<float>(source) && is_aligned<std::uint16_t>(target)) {
+    static const NarrowLoops loops = narrow_loops(best_isa());
+    const NarrowLoop narrow = to == DType::bf16 ? loops.to_bf16 : loops.to_f16;
+    return narrow(static_cast<const float*>(source),
+                  static_cast<std::uint16_t*>(target), count);
   }
   with_type(from, [&](auto read) {
     with_type(to, [&](auto written) {

@@ -3,6 +3,7 @@
 #include "ops/convolution/conv_shape.h"
 #include "ops/cuda_kernels.h"
 #include "ops/registry.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 namespace {
@@ -52,7 +53,8 @@ Status add_layer(const Layer& layer, DType precision,
   };
   PLIMSOLL_RETURN_IF_ERROR(add("conv2d", {x, w}, y));
   PLIMSOLL_RETURN_IF_ERROR(add("conv2d_data_grad", {y, w}, x));
-  return add("conv2d_weight_grad", {y, x}, w);
+  // As training wants it: sums of halves in f32.
+  return add("conv2d_weight_grad", {y, x}, {master_dtype(precision), w.shape});
 }
 
 }  // namespace

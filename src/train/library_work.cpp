@@ -48,6 +48,7 @@ void each_number(Convolution& convolution, const Visit& visit) {
     for (std::int64_t& number : *list) visit(number);
   }
   visit(convolution.workspace_bytes);
+  visit(convolution.rounded_offset_bytes);
   visit(convolution.tf32);
 }
 
@@ -64,8 +65,10 @@ std::string line_of(const Product& product) {
 }
 
 std::string line_of(const Convolution& convolution) {
-  return fmt::format("convolution {} {}{}", static_cast<int>(convolution.kind),
-                     name_of(convolution.dtype), numbers_of(convolution));
+  return fmt::format("convolution {} {} {}{}",
+                     static_cast<int>(convolution.kind),
+                     name_of(convolution.dtype), name_of(convolution.output),
+                     numbers_of(convolution));
 }
 
 template <class Work>
@@ -95,6 +98,7 @@ bool read(std::istream& words, Convolution& convolution) {
   }
   convolution.kind = static_cast<Convolution::Kind>(kind);
   return read_dtype(words, convolution.dtype) &&
+         read_dtype(words, convolution.output) &&
          read_numbers(words, convolution);
 }
 
@@ -148,7 +152,15 @@ struct Places {
   void add(const Work& work) {
     operand_bytes = std::max(
         operand_bytes, round_up(largest_operand_bytes(work), kPlaceBytes));
-    workspace_bytes = std::max(workspace_bytes, work.workspace_bytes);
+    workspace_bytes = std::max(workspace_bytes, scratch_bytes(work));
+  }
+  static std::int64_t scratch_bytes(const Product& product) {
+    return product.workspace_bytes;
+  }
+  static std::int64_t scratch_bytes(const Convolution& convolution) {
+    return std::max(
+        convolution.workspace_bytes,
+        convolution.rounded_offset_bytes + largest_operand_bytes(convolution));
   }
   static constexpr std::int64_t kPlaceBytes = 256;
 };

@@ -386,7 +386,7 @@ class JobPlanner {
 
   void estimate_times() {
     // About what one reader makes or copies a second, seen on a server core.
-    constexpr double kRandomBytesPerSecond = 4e9;
+    constexpr double kRandomBytesPerSecond = 12e9;
     constexpr double kReadBytesPerSecond = 3e9;
     const JobInput& input = data_.first();
     const Feed& feed = planned_.feed(Stage::train);

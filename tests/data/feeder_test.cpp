@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/half.h"
 #include "data/feeder_fixture.h"
 #include "data/numbered_set.h"
 #include "data/sets/array_set.h"
+#include "data/sets/random_set.h"
 #include "data/streams/block_shuffle.h"
 #include "data/streams/indexed_stream.h"
 #include "data/streams/shuffle_window_stream.h"
@@ -212,6 +214,42 @@ TEST_P(FeederModes, AShuffleByBlocksIsCastOneByOne) {
   const auto* x = static_cast<const double*>(batch->field(0));
   const auto* y = static_cast<const std::int32_t*>(batch->field(1));
   for (int i = 0; i < 100; ++i) EXPECT_EQ(x[3 * i + 1], 10.0 * y[i] + 1);
+}
+
+// With labels cast beside it, and more rows than are translated at once.
+TEST_P(FeederModes, ARandomSetMakesBf16ItselfWithTheBitsOfACast) {
+  RandomSpec spec;
+  spec.examples = 700;
+  spec.features = {5, 7};
+  spec.labels = RandomLabels::classes;
+  spec.classes = 10;
+  const std::shared_ptr<const Indexed> set = *RandomSet::create(spec);
+  auto options = options_of(600, 2, GetParam());
+  FedBy wide(shuffled(set), options);
+  options.as = {DType::bf16, DType::f64};
+  EXPECT_EQ(feeder_layout(shuffled(set), options)->made,
+            (std::vector{DType::bf16, DType::i32}));
+  FedBy narrow(shuffled(set), options);
+  ASSERT_TRUE(wide.feeder->start({}));
+  ASSERT_TRUE(narrow.feeder->start({}));
+  for (const std::int64_t examples : {600, 100}) {
+    const auto a = wide.feeder->next();
+    const auto b = narrow.feeder->next();
+    ASSERT_TRUE(a.ok() && b.ok());
+    ASSERT_EQ(a->examples, examples);
+    ASSERT_EQ(b->examples, examples);
+    const auto* x = static_cast<const float*>(a->field(0));
+    const auto* y = static_cast<const std::uint16_t*>(b->field(0));
+    for (std::int64_t i = 0; i < examples * 35; ++i) {
+      ASSERT_EQ(float_to_bf16(x[i]), y[i]) << i;
+    }
+    for (std::int64_t i = 0; i < examples; ++i) {
+      ASSERT_EQ(static_cast<const std::int32_t*>(a->field(1))[i],
+                static_cast<const double*>(b->field(1))[i]);
+    }
+    wide.feeder->release(a->slot);
+    narrow.feeder->release(b->slot);
+  }
 }
 
 class FeederBorrows : public testing::Test {

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "base/half.h"
+#include "io/narrow.h"
 
 namespace plimsoll::io {
 namespace {
@@ -79,6 +81,30 @@ TEST(Convert, UnalignedMemoryIsFine) {
   std::array<float, 5> out{};
   convert(DType::f64, bytes.data() + 1, DType::f32, out.data(), 5);
   EXPECT_EQ(out, (std::array<float, 5>{1, 2, 3, 4, 5}));
+}
+
+// Every exponent, both signs, with bits around each place of rounding.
+TEST(Convert, NarrowLoopsAgreeWithTheDefinition) {
+  std::vector<float> values;
+  for (std::uint32_t top = 0; top < 0x10000u; ++top) {
+    for (const std::uint32_t low : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu,
+                                    0x8000u, 0x8001u, 0xffffu}) {
+      values.push_back(std::bit_cast<float>(top << 16 | low));
+    }
+  }
+  const auto count = static_cast<std::int64_t>(values.size());
+  std::vector<std::uint16_t> bf16(values.size());
+  std::vector<std::uint16_t> f16(values.size());
+  for (const Isa level : {Isa::baseline, Isa::v3, Isa::v4}) {
+    if (level > best_isa()) continue;
+    const NarrowLoops loops = narrow_loops(level);
+    loops.to_bf16(values.data(), bf16.data(), count);
+    loops.to_f16(values.data(), f16.data(), count);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(bf16[i], float_to_bf16(values[i])) << values[i];
+      ASSERT_EQ(f16[i], float_to_f16(values[i])) << values[i];
+    }
+  }
 }
 
 }  // namespace

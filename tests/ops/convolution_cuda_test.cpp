@@ -33,7 +33,7 @@ TEST(ConvolutionCuda, LargeHalvesAreTheLibrarys) {
   const auto* made = std::get_if<cuda::Convolution>(&code.stages[0]);
   ASSERT_NE(made, nullptr);
   cuda::Convolution wanted;
-  wanted.dtype = DType::bf16;
+  wanted.dtype = wanted.output = DType::bf16;
   wanted.x = {2, 18, 17, 32};
   wanted.w = {40, 3, 3, 32};
   wanted.y = {2, 9, 9, 40};
@@ -62,6 +62,18 @@ TEST(ConvolutionCuda, OperandsAreWhereEachPassHasThem) {
   EXPECT_EQ(weights.y_at, first);
   EXPECT_EQ(weights.x_at, second);
   EXPECT_EQ(weights.w_at, result);
+}
+
+// The plan has room for a rounded result, since it cannot know which engines
+// the library will offer.
+TEST(ConvolutionCuda, WeightGradientsInF32HaveRoomForRoundedOnes) {
+  const char* const name = "conv2d_weight_grad_large_stride_bf16_to_f32";
+  const cuda::OpCode code = code_of(name, DType::bf16);
+  const auto& made = std::get<cuda::Convolution>(code.stages.at(0));
+  EXPECT_EQ(made.dtype, DType::bf16);
+  EXPECT_EQ(made.output, DType::f32);
+  EXPECT_EQ(made.rounded_offset_bytes, made.workspace_bytes);
+  EXPECT_GE(code.scratch_bytes, made.workspace_bytes + 40 * 3 * 3 * 32 * 2);
 }
 
 TEST(ConvolutionCuda, BiasAndReluComeAfterTheLibrary) {

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "graph/autodiff.h"
 #include "graph/passes.h"
+#include "ops/convolution/convolution.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
@@ -101,6 +103,23 @@ TEST(MixedDtypes, SumsThatAreCastToF32AreNotRoundedBefore) {
   EXPECT_EQ(node_of(graph, "matmul").attrs.get<std::string>("out"), "f32");
   EXPECT_EQ(node_of(graph, "reduce_sum").attrs.get<std::string>("out"), "f32");
   for (const Node& node : graph.nodes) EXPECT_NE(node.op->name, "cast");
+}
+
+TEST(MixedDtypes, AConvolutionsWeightGradientIsNotRoundedBefore) {
+  Builder g;
+  const ValueId x = g.input("x", {DType::f16, {Dim::batch(), 6, 6, 4}});
+  const ValueId dy = g.input("dy", {DType::f16, {Dim::batch(), 4, 4, 8}});
+  const ValueId w = g.input("w", {DType::f32, {8, 3, 3, 4}});
+  const ValueId y = conv2d(g, x, cast(g, w, DType::f16), {});
+  const auto made =
+      graph::add_gradients(g, y, dy, std::vector{w}, standard_ops());
+  ASSERT_TRUE(made) << made.error().message;
+  g.output((*made)[0]);
+  const Graph graph = optimized(std::move(g));
+  const Node& sum = node_of(graph, "conv2d_weight_grad");
+  EXPECT_EQ(sum.attrs.get<std::string>("out"), "f32");
+  EXPECT_EQ(graph.type(graph.outputs[0]).dtype, DType::f32);
+  EXPECT_EQ(graph.outputs[0], sum.outputs[0]) << graph.to_string();
 }
 
 // The last layer before a loss in f32 adds the master of its bias.

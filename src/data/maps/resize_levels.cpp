@@ -1,3 +1,4 @@
+#include "base/isa.h"
 #include "data/maps/resize_loops.h"
 
 namespace plimsoll::data {
@@ -15,17 +16,10 @@ const ResizeLoops& loops();
 #endif
 
 const ResizeLoops* resize_loops_of(int level) noexcept {
+  if (level > static_cast<int>(best_isa())) return nullptr;
 #if defined(__x86_64__)
-  const bool has_v3 = __builtin_cpu_supports("avx2") &&
-                      __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi2");
-  const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512cd") &&
-                      __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512vl");
-  if (level == 1) return has_v3 ? &isa_v3::loops() : nullptr;
-  if (level == 2) return has_v4 ? &isa_v4::loops() : nullptr;
+  if (level == 1) return &isa_v3::loops();
+  if (level == 2) return &isa_v4::loops();
 #endif
   return level == 0 ? &isa_baseline::loops() : nullptr;
 }

@@ -25,21 +25,21 @@ FieldSpec label_field(const RandomSpec& spec) {
 }
 
 void make_uniform(std::uint64_t key, std::int64_t example,
-                  const FieldSpec& field, std::byte* out) {
+                  const FieldSpec& field, DType as, std::byte* out) {
   fill_uniform(key, static_cast<std::uint64_t>(example), 0,
-               field.shape.elements(), reinterpret_cast<float*>(out));
+               field.shape.elements(), as, out);
 }
 
 void make_classes(std::uint64_t key, std::int64_t example,
                   const FieldSpec& field, std::int64_t classes,
                   std::byte* out) {
   auto* values = reinterpret_cast<std::int32_t*>(out);
+  const UniformRow row(key, static_cast<std::uint64_t>(example));
   for (std::int64_t i = 0; i < field.shape.elements(); ++i) {
-    const std::uint32_t bits =
-        uniform_bits(key, static_cast<std::uint64_t>(example),
-                     static_cast<std::uint64_t>(i));
-    values[i] = static_cast<std::int32_t>(
-        bits * static_cast<std::uint64_t>(classes) >> 32);
+    values[i] =
+        static_cast<std::int32_t>(row.bits(static_cast<std::uint32_t>(i)) *
+                                      static_cast<std::uint64_t>(classes) >>
+                                  32);
   }
 }
 
@@ -78,34 +78,34 @@ Result<std::unique_ptr<RandomSet>> RandomSet::create(const RandomSpec& spec) {
 
 void RandomSet::make_label(std::int64_t example, std::byte* out) const {
   if (spec_.labels == RandomLabels::uniform) {
-    make_uniform(label_key_, example, fields_[1], out);
+    make_uniform(label_key_, example, fields_[1], DType::f32, out);
     return;
   }
   if (spec_.labels == RandomLabels::classes) {
     make_classes(label_key_, example, fields_[1], spec_.classes, out);
     return;
   }
-  const std::uint32_t bits =
-      uniform_bits(label_key_, static_cast<std::uint64_t>(example), 0);
-  const float label = static_cast<float>(bits >> 31);
+  const UniformRow row(label_key_, static_cast<std::uint64_t>(example));
+  const float label = static_cast<float>(row.bits(0) >> 31);
   std::memcpy(out, &label, sizeof(label));
 }
 
 Status RandomSet::gather(std::span<const std::int64_t> numbers,
                          std::span<std::byte* const> rows,
-                         const ReadContext&) const {
+                         const ReadContext& context) const {
   PLIMSOLL_RETURN_IF_ERROR(check_numbers(*this, numbers));
   std::byte* features = rows[0];
   std::byte* labels = rows[1];
+  const DType as = context.as.empty() ? fields_[0].dtype : context.as[0];
   for (const std::int64_t number : numbers) {
     if (features != nullptr) {
       if (spec_.feature_classes > 0) {
         make_classes(feature_key_, number, fields_[0], spec_.feature_classes,
                      features);
       } else {
-        make_uniform(feature_key_, number, fields_[0], features);
+        make_uniform(feature_key_, number, fields_[0], as, features);
       }
-      features += fields_[0].most_bytes;
+      features += context.row_bytes(fields_, 0);
     }
     if (labels != nullptr) {
       make_label(number, labels);
@@ -113,6 +113,11 @@ Status RandomSet::gather(std::span<const std::int64_t> numbers,
     }
   }
   return {};
+}
+
+bool RandomSet::makes(int field, DType as) const {
+  return Indexed::makes(field, as) ||
+         (field == 0 && spec_.feature_classes == 0 && as == DType::bf16);
 }
 
 std::string RandomSet::describe() const {

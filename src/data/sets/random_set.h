@@ -35,6 +35,8 @@ class RandomSet final : public Indexed {
   Status gather(std::span<const std::int64_t> numbers,
                 std::span<std::byte* const> rows,
                 const ReadContext& context) const override;
+  // Features that are not classes in bf16, too: rounded, as a cast would.
+  bool makes(int field, DType as) const override;
   std::string whereabouts(std::int64_t) const override { return {}; }
   std::string describe() const override;
 

@@ -30,7 +30,10 @@ Status OrderView::gather(std::span<const std::int64_t> numbers,
     std::copy(now.begin(), now.end(), translated.begin());
     translate(translated, context.epoch);
     PLIMSOLL_RETURN_IF_ERROR(input().gather(translated, at, context));
-    at = behind(at, spec(), now.size());
+    for (std::size_t i = 0; i < spec().size(); ++i) {
+      if (at[i] == nullptr) continue;
+      at[i] += context.row_bytes(spec(), i) * std::ssize(now);
+    }
     numbers = numbers.subspan(now.size());
   }
   return {};

@@ -17,6 +17,9 @@ class OrderView : public View {
   Status gather(std::span<const std::int64_t> numbers,
                 std::span<std::byte* const> rows,
                 const ReadContext& context) const override;
+  bool makes(int field, DType as) const override {
+    return input().makes(field, as);
+  }
   void origins(std::span<std::int64_t> numbers,
                std::int64_t epoch) const override;
 

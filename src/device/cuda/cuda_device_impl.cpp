@@ -10,6 +10,7 @@
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/kernel_compiler.h"
+#include "device/cuda/widened_convolution.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -155,7 +156,11 @@ Result<std::unique_ptr<CudaWork>> CudaDeviceImpl::prepare(const Stage& stage) {
     if (convolutions_ == nullptr) {
       PLIMSOLL_ASSIGN(convolutions_, open_cudnn());
     }
-    return make_cudnn_convolution(convolutions_, *convolution);
+    auto made = make_cudnn_convolution(convolutions_, *convolution);
+    if (made || convolution->output == convolution->dtype) return made;
+    return make_widened_convolution(
+        convolutions_, *convolution,
+        [this](const std::string& source) { return load(source); });
   }
   if (products_ == nullptr) {
     PLIMSOLL_RETURN_IF_ERROR(

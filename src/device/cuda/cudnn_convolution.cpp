@@ -108,9 +108,15 @@ Names names_of(Kind kind) {
 // The library keeps what of the parts it needs.
 Result<CudnnDescriptor> operation_of(const Convolution& of) {
   const Names names = names_of(of.kind);
-  PLIMSOLL_ASSIGN(const CudnnDescriptor x, tensor(kX, of.dtype, of.x));
-  PLIMSOLL_ASSIGN(const CudnnDescriptor w, tensor(kW, of.dtype, of.w));
-  PLIMSOLL_ASSIGN(const CudnnDescriptor y, tensor(kY, of.dtype, of.y));
+  const auto type = [&](Kind writer) {
+    return of.kind == writer ? of.output : of.dtype;
+  };
+  PLIMSOLL_ASSIGN(const CudnnDescriptor x,
+                  tensor(kX, type(Kind::data_grad), of.x));
+  PLIMSOLL_ASSIGN(const CudnnDescriptor w,
+                  tensor(kW, type(Kind::weight_grad), of.w));
+  PLIMSOLL_ASSIGN(const CudnnDescriptor y,
+                  tensor(kY, type(Kind::forward), of.y));
   PLIMSOLL_ASSIGN(const CudnnDescriptor settings, settings_of(of));
   PLIMSOLL_ASSIGN(CudnnDescriptor made,
                   CudnnDescriptor::create(names.operation));
@@ -169,17 +175,19 @@ Result<std::unique_ptr<CudaWork>> make_cudnn_convolution(
     constexpr const char* kKinds[] = {"forward", "data gradient",
                                       "weight gradient"};
     error.message += fmt::format(
-        " (convolution, {}, {}, of [{}] by [{}] to [{}])",
+        " (convolution, {}, {} to {}, of [{}] by [{}] to [{}])",
         kKinds[static_cast<std::size_t>(convolution.kind)],
-        name_of(convolution.dtype), fmt::join(convolution.x, ", "),
-        fmt::join(convolution.w, ", "), fmt::join(convolution.y, ", "));
+        name_of(convolution.dtype), name_of(convolution.output),
+        fmt::join(convolution.x, ", "), fmt::join(convolution.w, ", "),
+        fmt::join(convolution.y, ", "));
     return error;
   };
   auto operation = operation_of(convolution);
   if (!operation) return named(std::move(operation).error());
   const bool full = convolution.dtype == DType::f32 && !convolution.tf32;
   auto plan = CudnnPlan::choose(handle, *std::move(operation),
-                                {full, convolution.workspace_bytes});
+                                {full, convolution.output == convolution.dtype,
+                                 convolution.workspace_bytes});
   if (!plan) return named(std::move(plan).error());
   return std::unique_ptr<CudaWork>(
       std::make_unique<CudnnConvolution>(convolution, *std::move(plan)));

@@ -12,6 +12,7 @@ namespace plimsoll::cuda {
 // What an engine must keep to.
 struct CudnnLimits {
   bool full_precision = false;  // f32 operands are not rounded
+  bool last_resort = true;      // engines beside those that are recommended
   std::int64_t workspace_bytes = 0;
 };
 

@@ -78,7 +78,9 @@ class Folder {
 
   // Ops that can write f32 whatever they read: their sums are f32 anyway.
   static bool writes_f32(const Node& node) {
-    return (node.op->name == "matmul" || node.op->name == "reduce_sum") &&
+    const std::string_view op = node.op->name;
+    return (op == "matmul" || op == "reduce_sum" ||
+            op == "conv2d_weight_grad") &&
            !node.attrs.has("out");
   }
 

@@ -99,6 +99,7 @@ ConvShape conv_shape(ConvPass pass, std::span<const graph::TensorType> inputs,
   shape.settings = settings_of(attrs);
   shape.bias = forward && inputs.size() > 2;
   shape.relu = forward && attrs.get<std::string>("activation") == "relu";
+  shape.wide = to_weights && outputs[0].dtype != inputs[0].dtype;
   return shape;
 }
 

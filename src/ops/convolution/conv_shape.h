@@ -23,6 +23,7 @@ struct ConvShape {
   Conv2dSettings settings;
   bool bias = false;
   bool relu = false;
+  bool wide = false;  // sums of bf16 or f16 are written in f32
 
   std::int64_t channels_per_group() const { return channels / settings.groups; }
   std::int64_t filters_per_group() const { return filters / settings.groups; }

@@ -163,7 +163,16 @@ Result<TypeList> conv2d_weight_grad_types(std::span<const TensorType> inputs,
       check_operands(call, 2, 2, "a gradient and an image"));
   const auto w = attrs.get<Shape>("kernel_shape");
   PLIMSOLL_RETURN_IF_ERROR(check_gradient(call, inputs[1].shape, w));
-  return TypeList{{inputs[0].dtype, w}};
+  DType out = inputs[0].dtype;
+  if (attrs.has("out")) {
+    if (attrs.get<std::string>("out") != "f32" || out == DType::f64) {
+      return call.bad(
+          fmt::format("\"out\" must be f32 beside f32, bf16 or f16, not {}",
+                      attrs.get<std::string>("out")));
+    }
+    out = DType::f32;
+  }
+  return TypeList{{out, w}};
 }
 
 }  // namespace plimsoll::ops

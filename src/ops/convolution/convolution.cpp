@@ -3,6 +3,7 @@
 #include "ops/convolution/conv_shape.h"
 #include "ops/convolution/conv_types.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/movement/movement.h"
 #include "ops/reduction/reduction.h"
 
 namespace plimsoll::ops {
@@ -92,7 +93,8 @@ Result<std::vector<ValueId>> weight_grad_gradient(GradientContext& context) {
   const Conv2dSettings settings = settings_of(node.attrs);
   const ValueId dy = node.inputs[0];
   const ValueId x = node.inputs[1];
-  const ValueId flow = context.output_gradients[0];
+  const ValueId flow =
+      cast(builder, context.output_gradients[0], builder.type(x).dtype);
   return finished(
       builder, {forward(builder, x, flow, settings),
                 to_data(builder, dy, flow, builder.type(x).shape, settings)});

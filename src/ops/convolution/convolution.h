@@ -27,7 +27,8 @@ Conv2dSettings same_padding(Conv2dSettings settings, std::int64_t height,
 // Ops: conv2d (x, w and at most a bias [O]), conv2d_data_grad (dy, w; attribute
 // "input_shape"), conv2d_weight_grad (dy, x; "kernel_shape"). Attributes:
 // "strides", "dilations", "padding", "groups" (absent: as in Conv2dSettings),
-// and of conv2d "activation" ("" or "relu").
+// of conv2d "activation" ("" or "relu"), and of conv2d_weight_grad "out" ("f32"
+// where the sums of bf16 or f16 are not to be rounded).
 graph::ValueId conv2d(graph::Builder& builder, graph::ValueId x,
                       graph::ValueId w, const Conv2dSettings& settings);
 

@@ -103,6 +103,7 @@ cuda::OpCode library_convolution(const KernelQuery& query, ConvPass pass,
   cuda::Convolution made;
   made.kind = static_cast<Kind>(pass);
   made.dtype = query.inputs[0].dtype;
+  made.output = query.outputs[0].dtype;
   made.tf32 = tf32 && made.dtype == DType::f32;
   made.x = {shape.batch, shape.in[0], shape.in[1], shape.channels};
   made.w = {shape.filters, shape.kernel[0], shape.kernel[1],
@@ -125,6 +126,10 @@ cuda::OpCode library_convolution(const KernelQuery& query, ConvPass pass,
   code.name = fmt::format("{}{}{}", query.op->name, kLibraryConvolution,
                           made.tf32 ? ":tf32" : "");
   code.scratch_bytes = made.workspace_bytes;
+  if (shape.wide) {
+    made.rounded_offset_bytes = code.scratch_bytes;
+    code.scratch_bytes += round_up(shape.weights() * size_of(made.dtype), 256);
+  }
   code.stages.emplace_back(made);
   // The library would compile a kernel with these in the process.
   if (shape.bias || shape.relu) {

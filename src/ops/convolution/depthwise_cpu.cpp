@@ -144,7 +144,8 @@ std::int64_t parts_of(const ConvShape& shape) {
       std::clamp<std::int64_t>(rows, 1, kMostParts));
 }
 
-template <class T>
+// Of operands T, written as R.
+template <class T, class R>
 class DepthwiseWeights final : public Kernel {
   using C = Computed<T>;
 
@@ -163,13 +164,13 @@ class DepthwiseWeights final : public Kernel {
       sum_part(args, part, all + part * count);
     };
     threads_.for_each_chunk(parts_, body);
-    T* dw = static_cast<T*>(args.outputs[0]);
+    R* dw = static_cast<R*>(args.outputs[0]);
     for (std::int64_t i = 0; i < count; ++i) {
       C sum = all[i];
       for (std::int64_t part = 1; part < parts_; ++part) {
         sum += all[part * count + i];
       }
-      dw[i % shape_.channels * taps + i / shape_.channels] = narrowed<T>(sum);
+      dw[i % shape_.channels * taps + i / shape_.channels] = narrowed<R>(sum);
     }
     return LaunchStatus::ok;
   }
@@ -236,8 +237,11 @@ std::unique_ptr<Kernel> make_depthwise(const ConvShape& shape, ConvPass pass,
                                        DType dtype, ComputeThreads& threads) {
   return with_stored(dtype, [&](auto stored) -> std::unique_ptr<Kernel> {
     using T = decltype(stored);
+    if (pass == ConvPass::weight_grad && shape.wide) {
+      return std::make_unique<DepthwiseWeights<T, Computed<T>>>(shape, threads);
+    }
     if (pass == ConvPass::weight_grad) {
-      return std::make_unique<DepthwiseWeights<T>>(shape, threads);
+      return std::make_unique<DepthwiseWeights<T, T>>(shape, threads);
     }
     return std::make_unique<DepthwiseConv<T>>(shape, pass, threads);
   });

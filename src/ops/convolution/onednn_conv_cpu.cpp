@@ -83,7 +83,9 @@ struct Conv {
 };
 
 DnnlPrimitiveDesc describe(const ConvShape& shape, ConvPass pass, Conv& conv,
-                           const DnnlMemoryDesc& w) {
+                           DType dtype) {
+  const DnnlMemoryDesc w = any_weights(shape, dtype);
+  const DnnlMemoryDesc dw = any_weights(shape, shape.wide ? DType::f32 : dtype);
   const Conv2dSettings& set = shape.settings;
   const dnnl_dims_t strides = {set.strides[0], set.strides[1]};
   const dnnl_dims_t dilates = {set.dilations[0] - 1, set.dilations[1] - 1};
@@ -107,7 +109,7 @@ DnnlPrimitiveDesc describe(const ConvShape& shape, ConvPass pass, Conv& conv,
                      conv.forward.get(), attr.get())
                : dnnl_convolution_backward_weights_primitive_desc_create(
                      &desc, engine, dnnl_convolution_direct, conv.x.get(),
-                     w.get(), nullptr, conv.y.get(), strides, dilates, before,
+                     dw.get(), nullptr, conv.y.get(), strides, dilates, before,
                      after, conv.forward.get(), attr.get());
   return DnnlPrimitiveDesc(status == dnnl_success ? desc : nullptr);
 }
@@ -135,20 +137,18 @@ Conv choose(const ConvShape& shape, ConvPass pass, DType dtype) {
                                      dnnl_x);
     conv.bias.reset(desc);
   }
-  conv.desc =
-      onednn_first(describe(shape, pass, conv, any_weights(shape, dtype)),
-                   [&](const DnnlPrimitiveDesc& desc) {
-                     if (onednn_allocates(onednn_implementation(desc)))
-                       return false;
-                     const auto query = pass == ConvPass::weight_grad
-                                            ? dnnl_query_diff_weights_md
-                                            : dnnl_query_weights_md;
-                     const auto layout = onednn_layout(
-                         dnnl_primitive_desc_query_md(desc.get(), query, 0),
-                         weight_axes(shape));
-                     if (layout) conv.weights = *layout;
-                     return layout.ok();
-                   });
+  conv.desc = onednn_first(
+      describe(shape, pass, conv, dtype), [&](const DnnlPrimitiveDesc& desc) {
+        if (onednn_allocates(onednn_implementation(desc))) return false;
+        const auto query = pass == ConvPass::weight_grad
+                               ? dnnl_query_diff_weights_md
+                               : dnnl_query_weights_md;
+        const auto layout =
+            onednn_layout(dnnl_primitive_desc_query_md(desc.get(), query, 0),
+                          weight_axes(shape));
+        if (layout) conv.weights = *layout;
+        return layout.ok();
+      });
   return conv;
 }
 

@@ -243,7 +243,7 @@ constexpr std::string_view kJoin = R"(
     const C* from = (const C*)scratch + i;
     C sum = from[0];
     for (I p = 1; p < parts; ++p) sum = add(sum, from[p * results]);
-    out0[i] = store<T>(sum);
+    out0[i] = store<R>(sum);
   }
 )";
 
@@ -276,16 +276,18 @@ class OwnConvolution {
     }
     const Conv2dSettings& settings = shape_.settings;
     return fmt::format(
-        "  typedef {} T;\n  typedef {} C;\n  typedef {} I;\n"
+        "  typedef {} T;\n  typedef {} C;\n  typedef {} R;\n"
+        "  typedef {} I;\n"
         "  enum {{ Ch = {}, Cg = {}, O = {}, Og = {}, H = {}, W = {}, OH = "
         "{},\n"
         "         OW = {}, KH = {}, KW = {}, taps = KH * KW, sh = {}, sw = "
         "{},\n"
         "         dh = {}, dw = {}, pad_top = {}, pad_left = {} }};\n",
-        cuda_type(dtype_), cuda_type(cuda_compute(dtype_)), cuda_index(most),
-        shape_.channels, shape_.channels_per_group(), shape_.filters,
-        shape_.filters_per_group(), shape_.in[0], shape_.in[1], shape_.out[0],
-        shape_.out[1], shape_.kernel[0], shape_.kernel[1], settings.strides[0],
+        cuda_type(dtype_), cuda_type(cuda_compute(dtype_)),
+        cuda_type(query_.outputs[0].dtype), cuda_index(most), shape_.channels,
+        shape_.channels_per_group(), shape_.filters, shape_.filters_per_group(),
+        shape_.in[0], shape_.in[1], shape_.out[0], shape_.out[1],
+        shape_.kernel[0], shape_.kernel[1], settings.strides[0],
         settings.strides[1], settings.dilations[0], settings.dilations[1],
         settings.padding[0], settings.padding[2]);
   }
@@ -351,7 +353,7 @@ class OwnConvolution {
         kWeightGrad,
         {{"of_task", depthwise ? kDepthwiseTask : kDenseTask},
          {"write", parts > 1 ? "((C*)scratch)[part * results + to] = sums[v];"
-                             : "out0[to] = store<T>(sums[v]);"}});
+                             : "out0[to] = store<R>(sums[v]);"}});
     cuda::OpCode code = cuda_op(
         query_,
         name(fmt::format("{}:parts={}", depthwise ? ":depthwise" : "", parts)),

@@ -74,7 +74,8 @@ SumRoom<C> room_of(Room& room, const SumPlan& plan, bool widens) {
           room.take<C>(plan.parts * plan.units * tile)};
 }
 
-template <class T>
+// Of operands T, written as R.
+template <class T, class R>
 class GatheredSum final : public Kernel {
   using C = Computed<T>;
 
@@ -91,7 +92,7 @@ class GatheredSum final : public Kernel {
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
     dy_ = static_cast<const T*>(args.inputs[0]);
     x_ = static_cast<const T*>(args.inputs[1]);
-    dw_ = static_cast<T*>(args.outputs[0]);
+    dw_ = static_cast<R*>(args.outputs[0]);
     Room scratch(args.scratch);
     room_ = room_of<C>(scratch, plan_, !kIsComputed<T>);
     auto sum = [&](std::int64_t index) {
@@ -178,7 +179,7 @@ class GatheredSum final : public Kernel {
     const std::int64_t step = plan_.units * unit_elements();
     const C* sums = room_.sums + index * unit_elements();
     for (std::int64_t o = 0; o < filters; ++o) {
-      T* row = dw_ + ((unit.group * filters + o) * shape.kernel[0] +
+      R* row = dw_ + ((unit.group * filters + o) * shape.kernel[0] +
                       unit.rows * plan_.kernel_rows) *
                          shape.kernel[1] * c;
       for (std::int64_t l = 0; l < plan_.kernel_rows * shape.kernel[1]; ++l) {
@@ -188,7 +189,7 @@ class GatheredSum final : public Kernel {
           for (std::int64_t part = 1; part < plan_.parts; ++part) {
             sum += from[part * step];
           }
-          row[l * c + unit.channel + i] = narrowed<T>(sum);
+          row[l * c + unit.channel + i] = narrowed<R>(sum);
         }
       }
     }
@@ -200,7 +201,7 @@ class GatheredSum final : public Kernel {
   ComputeThreads& threads_;
   const T* dy_ = nullptr;
   const T* x_ = nullptr;
-  T* dw_ = nullptr;
+  R* dw_ = nullptr;
   SumRoom<C> room_{};
 };
 
@@ -236,8 +237,12 @@ graph::KernelCandidate gathered_sum_candidate(const ConvShape& shape,
 std::unique_ptr<Kernel> make_gathered_sum(const ConvShape& shape, DType dtype,
                                           ComputeThreads& threads) {
   return with_stored(dtype, [&](auto stored) -> std::unique_ptr<Kernel> {
-    return std::make_unique<GatheredSum<decltype(stored)>>(
-        plan_of(shape, dtype == DType::f64 ? 8 : 4), threads);
+    using T = decltype(stored);
+    const SumPlan plan = plan_of(shape, dtype == DType::f64 ? 8 : 4);
+    if (shape.wide) {
+      return std::make_unique<GatheredSum<T, Computed<T>>>(plan, threads);
+    }
+    return std::make_unique<GatheredSum<T, T>>(plan, threads);
   });
 }
 

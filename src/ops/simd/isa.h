@@ -1,37 +1,18 @@
-// Which instruction sets a kernel may use. Files compiled for a newer one are
-// entered only after asking here.
+// Instruction-set levels as kernels name them.
 #pragma once
 
 #include <string_view>
 
+#include "base/isa.h"
+
 namespace plimsoll::ops {
 
-enum class Isa { baseline, v3, v4 };
+using plimsoll::best_isa;
+using plimsoll::Isa;
 
 inline std::string_view name_of(Isa isa) {
   if (isa == Isa::v4) return "avx512";
   return isa == Isa::v3 ? "avx2" : "baseline";
-}
-
-// The newest one that this processor runs.
-inline Isa best_isa() {
-#if defined(__x86_64__)
-  static const Isa best = [] {
-    __builtin_cpu_init();
-    const bool v3 = __builtin_cpu_supports("avx2") != 0 &&
-                    __builtin_cpu_supports("fma") != 0 &&
-                    __builtin_cpu_supports("bmi2") != 0;
-    const bool v4 = v3 && __builtin_cpu_supports("avx512f") != 0 &&
-                    __builtin_cpu_supports("avx512bw") != 0 &&
-                    __builtin_cpu_supports("avx512cd") != 0 &&
-                    __builtin_cpu_supports("avx512dq") != 0 &&
-                    __builtin_cpu_supports("avx512vl") != 0;
-    return v4 ? Isa::v4 : v3 ? Isa::v3 : Isa::baseline;
-  }();
-  return best;
-#else
-  return Isa::baseline;
-#endif
 }
 
 }  // namespace plimsoll::ops

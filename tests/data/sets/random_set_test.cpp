@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/half.h"
 #include "data/sets/uniform_rows.h"
 
 namespace plimsoll::data {
@@ -33,32 +34,73 @@ RandomSpec uniform_spec() {
   return spec;
 }
 
-TEST(UniformRows, EveryKernelAgreesWithTheDefinition) {
-  for (int k = 0; k < kUniformKernels; ++k) {
-    const UniformKernel kernel = uniform_kernel(k);
-    if (!kernel.supported) continue;
-    const std::uint64_t key = 0x123456789abcdef0;
-    for (const std::uint64_t example : {0ull, 5ull, 0xfedcba9876543210ull}) {
-      // The second start carries a counter past 32 bits.
-      for (const std::uint64_t group : {0ull, 3ull, 0x1fffffffull}) {
-        std::array<float, 4 * kUniformGroup> out{};
-        kernel.fill(key, example, group, 4, out.data());
-        for (std::size_t i = 0; i < out.size(); ++i) {
-          ASSERT_EQ(out[i], uniform_float(uniform_bits(
-                                key, example, group * kUniformGroup + i)))
-              << kernel.name << " element " << i;
-        }
+TEST(UniformRows, EveryLoopAgreesWithTheDefinition) {
+  const UniformRow row(0x123456789abcdef0, 0xfedcba9876543210);
+  for (const Isa level : {Isa::baseline, Isa::v3, Isa::v4}) {
+    if (level > best_isa()) continue;
+    const UniformLoops loops = uniform_loops(level);
+    for (const std::uint32_t first : {0u, 5u, 0xfffffff0u}) {
+      std::array<float, 133> wide{};
+      std::array<std::uint16_t, 133> narrow{};
+      loops.f32(row.first(first), row.salt(), std::ssize(wide), wide.data());
+      loops.bf16(row.first(first), row.salt(), std::ssize(narrow),
+                 narrow.data());
+      for (std::uint32_t i = 0; i < wide.size(); ++i) {
+        const float wanted = uniform_float(row.bits(first + i));
+        ASSERT_EQ(wide[i], wanted)
+            << "level " << static_cast<int>(level) << ", element " << i;
+        ASSERT_EQ(narrow[i], float_to_bf16(wanted)) << i;
       }
     }
   }
 }
 
+TEST(UniformRows, ElementsPastAPartHaveWordsOfTheirOwn) {
+  constexpr std::int64_t kPart = std::int64_t{1} << 32;
+  std::array<float, 6> out{};
+  fill_uniform(3, 4, kPart - 2, 6, DType::f32, out.data());
+  const UniformRow before(3, 4, 0);
+  const UniformRow behind(3, 4, 1);
+  EXPECT_EQ(out[1], uniform_float(before.bits(0xffffffffu)));
+  EXPECT_EQ(out[2], uniform_float(behind.bits(0)));
+  EXPECT_NE(out[2], uniform_float(before.bits(0)));
+}
+
+// Of pairs: neighbours in a row, distant ones, and the same element of
+// neighbouring examples and of neighbouring keys.
+TEST(UniformRows, PairsAreIndependent) {
+  constexpr std::size_t kRows = 64;
+  constexpr std::size_t kWidth = 4096;
+  std::vector<float> x((kRows + 1) * kWidth);
+  std::vector<float> other(x.size());
+  for (std::size_t i = 0; i <= kRows; ++i) {
+    fill_uniform(7, i, 0, kWidth, DType::f32, x.data() + i * kWidth);
+    fill_uniform(8, i, 0, kWidth, DType::f32, other.data() + i * kWidth);
+  }
+  const auto chi = [&](const float* a, const float* b) {
+    std::array<int, 256> cells{};
+    for (std::size_t i = 0; i < kRows * kWidth; ++i) {
+      ++cells[static_cast<std::size_t>(a[i] * 16) * 16 +
+              static_cast<std::size_t>(b[i] * 16)];
+    }
+    const double wanted = kRows * kWidth / 256.0;
+    double sum = 0;
+    for (const int count : cells) sum += std::pow(count - wanted, 2) / wanted;
+    return sum;
+  };
+  const double most = 255 + 5 * std::sqrt(2 * 255.0);
+  for (const std::size_t lag : {1, 2, 3, 16, 224 * 3, 4096}) {
+    EXPECT_LT(chi(x.data(), x.data() + lag), most) << lag;
+  }
+  EXPECT_LT(chi(x.data(), other.data()), most);
+}
+
 TEST(UniformRows, TailsAreTheSameElements) {
   std::vector<float> whole(200);
-  fill_uniform(3, 4, 0, 200, whole.data());
+  fill_uniform(3, 4, 0, 200, DType::f32, whole.data());
   for (std::int64_t count = 0; count < 200; ++count) {
     std::vector<float> part(static_cast<std::size_t>(count) + 1, -1.0f);
-    fill_uniform(3, 4, 0, count, part.data());
+    fill_uniform(3, 4, 0, count, DType::f32, part.data());
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
       ASSERT_EQ(part[i], whole[i]) << count;
     }

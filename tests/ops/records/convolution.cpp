@@ -1,5 +1,7 @@
 #include "ops/convolution/convolution.h"
 
+#include <fmt/core.h>
+
 #include "ops/convolution/conv_shape.h"
 #include "ops/op_record.h"
 #include "ops/registry.h"
@@ -58,6 +60,31 @@ void add(std::vector<OpRecord>& records, const std::string& name, const Size& s,
       record("conv2d_weight_grad", y, x, s.batch * rows * columns);
   weights.attrs.set("kernel_shape", w);
   records.push_back(weights);
+}
+
+// Weights' gradients of bf16 and f16 that are not rounded to them.
+void add_wide(std::vector<OpRecord>& records) {
+  std::vector<OpRecord> wide;
+  for (const OpRecord& record : records) {
+    const std::string_view name = record.name;
+    if (!name.starts_with("conv2d_weight_grad_")) continue;
+    const std::string_view shape = name.substr(19);
+    if (shape != "same" && shape != "no_images" && shape != "blocks_stride" &&
+        shape != "blocks_pointwise" && shape != "blocks_groups" &&
+        shape != "wide_depthwise_stride" && shape != "large_colour" &&
+        shape != "large_stride") {
+      continue;
+    }
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+      OpRecord made = record;
+      made.name = fmt::format("{}_{}_to_f32", name, name_of(dtype));
+      for (graph::TensorType& type : made.inputs) type.dtype = dtype;
+      made.attrs.set("out", std::string("f32"));
+      made.gradient_of.clear();
+      wide.push_back(std::move(made));
+    }
+  }
+  records.insert(records.end(), wide.begin(), wide.end());
 }
 
 }  // namespace
@@ -126,6 +153,7 @@ std::vector<OpRecord> convolution_records() {
       {.strides = {2, 2}}, false);
   add(records, "large_groups", {2, 16, 16, 32, 32, 3, 3},
       {.padding = {1, 1, 1, 1}, .groups = 4}, false);
+  add_wide(records);
   return records;
 }
 
