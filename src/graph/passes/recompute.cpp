@@ -44,8 +44,8 @@ class Chooser {
     std::vector<Chain> chains;
     double all = 0;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      seconds_.push_back(seconds_of(graph_.nodes[i]));
-      all += seconds_.back();
+      kernels_.push_back(kernel_of(graph_.nodes[i]));
+      all += kernels_.back().seconds;
       auto chain = chain_to(i);
       if (chain.bytes >= limits.least_bytes) chains.push_back(std::move(chain));
     }
@@ -77,8 +77,8 @@ class Chooser {
  private:
   std::size_t root(ValueId value) const { return graph_.root_of(value).pos(); }
 
-  double seconds_of(const Node& node) const {
-    if (node.op->is_view || node.place != Place::home) return 0;
+  KernelCandidate kernel_of(const Node& node) const {
+    if (node.op->is_view || node.place != Place::home) return {};
     TypeList inputs;
     TypeList outputs;
     for (const ValueId id : node.inputs) {
@@ -88,8 +88,9 @@ class Chooser {
       outputs.push_back(graph_.type(id).at(batch_));
     }
     const Attrs attrs = node.attrs.at(batch_);
-    const auto found = catalog_.candidates({node.op, inputs, outputs, &attrs});
-    return found ? found->front().seconds : 0;  // lowering says what is missing
+    auto found = catalog_.candidates({node.op, inputs, outputs, &attrs});
+    if (!found) return {};  // lowering says what is missing
+    return std::move(found->front());
   }
 
   bool can_repeat(const Node& node) const {
@@ -123,6 +124,12 @@ class Chooser {
            std::all_of(last.inputs.begin(), last.inputs.end(), there);
   }
 
+  // What works in much memory of its own (padded copies of few channels) takes
+  // longer than its operands tell.
+  static bool is_light(const KernelCandidate& kernel, std::int64_t bytes) {
+    return kernel.scratch_bytes <= bytes / 4;
+  }
+
   // No bytes: there is none.
   Chain chain_to(std::size_t at) const {
     const Node& node = graph_.nodes[at];
@@ -132,15 +139,22 @@ class Chooser {
         fixed_[value.pos()]) {
       return {};
     }
-    Chain chain{
-        value, {at}, graph_.type(value).at(batch_).bytes(), seconds_[at]};
+    Chain chain{value,
+                {at},
+                graph_.type(value).at(batch_).bytes(),
+                kernels_[at].seconds};
+    if (!is_light(kernels_[at], chain.bytes)) return {};
     if (has_all(chain)) return chain;
     for (const ValueId input : node.inputs) {
       const NodeId producer = graph_.value(input).producer;
       if (is_there(input) || !producer.valid()) continue;
       chain.nodes = {producer.pos(), at};
-      chain.seconds = seconds_[at] + seconds_[producer.pos()];
-      if (can_repeat(graph_.node(producer)) && has_all(chain)) return chain;
+      const KernelCandidate& kernel = kernels_[producer.pos()];
+      chain.seconds = kernels_[at].seconds + kernel.seconds;
+      if (can_repeat(graph_.node(producer)) && is_light(kernel, chain.bytes) &&
+          has_all(chain)) {
+        return chain;
+      }
     }
     return {};
   }
@@ -148,11 +162,11 @@ class Chooser {
   const Graph& graph_;
   const std::int64_t batch_;
   const KernelCatalog& catalog_;
-  std::vector<bool> read_forward_;   // by root value
-  std::vector<bool> read_backward_;  // likewise
-  std::vector<bool> fixed_;          // likewise: stays where it is
-  std::vector<double> seconds_;      // by node
-  std::vector<ValueId> gone_;        // chosen ones
+  std::vector<bool> read_forward_;        // by root value
+  std::vector<bool> read_backward_;       // likewise
+  std::vector<bool> fixed_;               // likewise: stays where it is
+  std::vector<KernelCandidate> kernels_;  // by node
+  std::vector<ValueId> gone_;             // chosen ones
 };
 
 // A copy of the node in backward, with values of its own for what it makes.

@@ -14,9 +14,9 @@ struct RecomputeLimits {
 };
 
 // Of an optimised graph at one batch: values that one or two nodes make from
-// what is kept anyway (relu of a batch normalization, a parameter's cast) are
-// made again right before backward first reads them, most bytes a second first.
-// The same nodes on the same values: the same bits.
+// what is kept anyway (a convolution of 1 x 1, relu of a normalization, a
+// parameter's cast) are made again right before backward first reads them, most
+// bytes a second first. The same nodes on the same values: the same bits.
 Graph recompute(const Graph& graph, std::int64_t batch,
                 const KernelCatalog& catalog, const RecomputeLimits& limits);
 
