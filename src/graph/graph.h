@@ -46,6 +46,7 @@ struct Node {
   Attrs attrs;
   Phase phase = Phase::forward;
   Place place = Place::home;
+  bool repeats = false;  // what a forward node has made before
 };
 
 struct State {

@@ -36,6 +36,7 @@ struct Instruction {
   Phase phase = Phase::forward;
   Place place = Place::home;  // of its outputs and scratch
   bool transfer = false;      // reads at the other place; no kernel runs
+  bool repeats = false;       // makes again what was not kept
   // Indices of instructions that must have run: producers of what is read,
   // and earlier readers of what is overwritten in place.
   std::vector<int> after;
@@ -64,7 +65,8 @@ Result<LoweredGraph> lower(const Graph& graph, std::int64_t batch,
                            const StandardOps& ops);
 
 // Everything that decides rounding, hashed: kernels, fusion groups, layouts,
-// precision, in graph order. Order, addresses and budgets do not enter.
+// precision, in graph order. Order, addresses, budgets and what is made again
+// do not enter.
 std::uint64_t numerics_key(const LoweredGraph& program);
 
 }  // namespace plimsoll::graph

@@ -186,6 +186,7 @@ class Lowering {
     step.attrs = node.attrs.at(program_.batch);
     step.phase = node.phase;
     step.place = node.place;
+    step.repeats = node.repeats;
     for (const ValueId input : node.inputs) {
       step.input_types.push_back(fixed_type(input));
       step.inputs.push_back(buffer_of_[input.pos()]);
@@ -375,6 +376,7 @@ bool LoweredGraph::is_mixed() const {
 std::uint64_t numerics_key(const LoweredGraph& program) {
   std::uint64_t key = stable_hash("numerics");
   for (const Instruction& step : program.instructions) {
+    if (step.repeats) continue;
     key = stable_hash(fmt::format("{} {} {}", step.op->name, step.kernel.name,
                                   step.attrs.to_string()),
                       key);

@@ -8,6 +8,7 @@
 #include "data/autotune.h"
 #include "data/reader_thread.h"
 #include "data/sets/resident_set.h"
+#include "graph/passes/recompute.h"
 #include "memory/capped_resource.h"
 #include "ops/cuda_kernels.h"
 #include "ops/standard_ops.h"
@@ -140,8 +141,9 @@ class JobPlanner {
   Status add_program(const std::string& name, const graph::Graph& graph,
                      std::int64_t batch) {
     PlannedProgram program;
-    PLIMSOLL_ASSIGN(program.lowered, graph::lower(graph, batch, catalogs(),
-                                                  ops::standard_ops()));
+    PLIMSOLL_ASSIGN(program.lowered,
+                    graph::lower(kept_little(graph, batch), batch, catalogs(),
+                                 ops::standard_ops()));
     CappedResource memory(machine_.planning_memory(),
                           machine_.planning_cap_bytes());
     PLIMSOLL_ASSIGN(auto plan,
@@ -161,6 +163,15 @@ class JobPlanner {
     planned_.programs.push_back(std::move(program));
     plans_.push_back(std::move(plan));
     return {};
+  }
+
+  // A device reads its memory so fast that a hundredth of a step makes again
+  // what would take a few hundredths of its memory.
+  graph::Graph kept_little(const graph::Graph& graph,
+                           std::int64_t batch) const {
+    constexpr graph::RecomputeLimits kLimits = {0.01, 256 * kKiB};
+    if (!machine_.device_profile()) return graph;
+    return graph::recompute(graph, batch, catalogs().home, kLimits);
   }
 
   int state_index(const graph::State& state, const graph::TensorType& type) {

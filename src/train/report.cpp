@@ -81,6 +81,10 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
                   [](const SpaceView& space) { return space.fits(); });
   report.choices.micro_batch = job.train.batch;
   report.choices.precision = std::string(name_of(job.train.precision));
+  const auto& steps = planned.programs[0].lowered.instructions;
+  report.choices.recomputed_ops = std::count_if(
+      steps.begin(), steps.end(),
+      [](const graph::Instruction& step) { return step.repeats; });
   // The ring also holds the batch that is being trained.
   const Feed& feed = planned.feed(Stage::train);
   report.choices.prefetch_batches =

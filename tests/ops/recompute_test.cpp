@@ -1,0 +1,119 @@
+// What is made again in backward has the same bits, and nothing else changes.
+#include "graph/passes/recompute.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph/autodiff.h"
+#include "ops/cuda_kernels.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/normalization/normalization.h"
+#include "ops/run_op.h"
+#include "ops/standard_ops.h"
+
+namespace plimsoll::ops::testing {
+namespace {
+
+using graph::Builder;
+using graph::Graph;
+using graph::Node;
+using graph::ValueId;
+
+constexpr std::int64_t kBatch = 4;
+
+// square(relu(batch_norm(x))) and its gradient, or of square(x).
+Graph normalized(bool of_square = false) {
+  Builder g;
+  const ValueId x = g.input("x", {DType::f32, {Dim::batch(), 3, 3, 8}});
+  const ValueId gamma = g.input("gamma", {DType::f32, {8}});
+  const ValueId beta = g.input("beta", {DType::f32, {8}});
+  const ValueId from = of_square ? square(g, x) : x;
+  const ValueId y = relu(g, batch_norm(g, from, gamma, beta, 1e-5, false).y);
+  const ValueId z = square(g, y);
+  const ValueId flow = g.input("dz", g.type(z));
+  const auto made =
+      graph::add_gradients(g, z, flow, std::vector{x}, standard_ops());
+  EXPECT_TRUE(made) << made.error().message;
+  g.output((*made)[0]);
+  const auto graph = std::move(g).finish();
+  EXPECT_TRUE(graph) << graph.error().message;
+  return *graph;
+}
+
+// A device without rates: nothing costs time, so that bytes alone decide.
+Graph recomputed(const Graph& graph, std::int64_t least_bytes) {
+  return graph::recompute(graph, kBatch, CudaCatalog({}, {}),
+                          {0.01, least_bytes});
+}
+
+std::vector<RefTensor> feed(const Graph& graph) {
+  std::vector<RefTensor> inputs;
+  double next = -0.9;
+  for (const ValueId id : graph.inputs) {
+    RefTensor tensor{graph.type(id).at(kBatch), {}};
+    for (std::int64_t i = 0; i < tensor.type.shape.elements(); ++i) {
+      tensor.values.push_back(static_cast<float>(next));
+      next = next > 0.8 ? -0.95 : next + 0.17;
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+std::vector<std::string_view> repeated(const Graph& graph) {
+  std::vector<std::string_view> names;
+  for (const Node& node : graph.nodes) {
+    if (!node.repeats) continue;
+    EXPECT_EQ(node.phase, graph::Phase::backward);
+    names.push_back(node.op->name);
+  }
+  return names;
+}
+
+TEST(Recompute, ReluOfANormalizationIsMadeAgainWithTheSameBits) {
+  const Graph before = normalized();
+  const Graph after = recomputed(before, 1);
+  EXPECT_EQ(repeated(after),
+            (std::vector<std::string_view>{"batch_norm", "relu"}))
+      << after.to_string();
+  // Nobody in backward reads what forward made of it.
+  const auto relu_of = [&](bool repeats) {
+    for (const Node& node : after.nodes) {
+      if (node.op->name == "relu" && node.repeats == repeats) {
+        return node.outputs[0];
+      }
+    }
+    return ValueId();
+  };
+  for (const Node& node : after.nodes) {
+    const bool reads =
+        std::count(node.inputs.begin(), node.inputs.end(), relu_of(false)) > 0;
+    EXPECT_FALSE(reads && node.phase == graph::Phase::backward);
+  }
+  ComputeThreads threads(1);
+  const auto kept = run_graph(before, kBatch, feed(before), threads);
+  const auto made = run_graph(after, kBatch, feed(after), threads);
+  ASSERT_TRUE(kept.ok() && made.ok());
+  EXPECT_EQ((*kept)[before.outputs[0].pos()].values,
+            (*made)[after.outputs[0].pos()].values);
+}
+
+// Relu would have to be made from what is not kept any more.
+TEST(Recompute, NothingIsMadeFromWhatIsMadeAgain) {
+  EXPECT_EQ(repeated(recomputed(normalized(true), 1)),
+            std::vector<std::string_view>{"square"});
+}
+
+TEST(Recompute, SmallValuesAndGraphsWithoutBackwardStayAsTheyAre) {
+  const Graph graph = normalized();
+  EXPECT_EQ(recomputed(graph, 1 << 20).to_string(), graph.to_string());
+  Builder g;
+  g.output(relu(g, g.input("x", {DType::f32, {Dim::batch(), 8}})));
+  const auto forward = std::move(g).finish();
+  ASSERT_TRUE(forward);
+  EXPECT_EQ(recomputed(*forward, 1).to_string(), forward->to_string());
+}
+
+}  // namespace
+}  // namespace plimsoll::ops::testing
