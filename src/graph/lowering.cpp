@@ -372,6 +372,11 @@ bool LoweredGraph::is_mixed() const {
       [](const Instruction& step) { return step.runs_on_host(); });
 }
 
+std::string Instruction::kernel_identity() const {
+  return fmt::format("{} {} {} {} {}", op->name, kernel.name, attrs.to_string(),
+                     to_string(input_types), to_string(output_types));
+}
+
 std::uint64_t numerics_key(const LoweredGraph& program) {
   std::uint64_t key = stable_hash("numerics");
   for (const Instruction& step : program.instructions) {
