@@ -10,13 +10,20 @@ namespace plimsoll::graph {
 Graph remove_dead_code(const Graph& graph);
 // Merges nodes with the same op, inputs and attributes.
 Graph merge_common_subexpressions(const Graph& graph);
-// matmul or conv2d + bias (+ relu) become one op with an epilogue.
+// matmul or conv2d + bias (+ relu) become one op with an epilogue; rows that
+// are added to zeros and then to a value are added to the value.
 Graph fold_epilogues(const Graph& graph);
 // Element-wise nodes of one domain become `fused` nodes.
 Graph fuse_elementwise(const Graph& graph, const OpDef& fused);
 // Brings what a node reads to the node's place, and results to the place of
 // their state, by `copy` nodes. Outputs of the graph are wanted at home.
 Graph add_transfers(const Graph& graph, const OpDef& copy);
+
+// Element-wise results of forward that backward reads, although everything they
+// are made from is at hand there in any case, are made again instead of kept.
+Graph remake_in_backward(const Graph& graph, const OpDef& fused);
+// How many nodes do again what another one has done.
+std::int64_t count_remade(const Graph& graph);
 
 // All of them, in the order that works.
 Graph optimize(const Graph& graph, const StandardOps& ops);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "graph/passes.h"
 
 namespace plimsoll::train {
 namespace {
@@ -80,6 +81,7 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
       std::all_of(spaces.begin(), spaces.end(),
                   [](const SpaceView& space) { return space.fits(); });
   report.choices.micro_batch = job.train.batch;
+  report.choices.recomputed_ops = graph::count_remade(planned.graphs.train);
   report.choices.precision = std::string(name_of(job.train.precision));
   // The ring also holds the batch that is being trained.
   const Feed& feed = planned.feed(Stage::train);
