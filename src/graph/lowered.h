@@ -41,6 +41,8 @@ struct Instruction {
   // and earlier readers of what is overwritten in place.
   std::vector<int> after;
 
+  // The same for instructions that one kernel can serve, one after the other.
+  std::string kernel_identity() const;
   // Transfers are the device's, in both directions.
   bool runs_on_host() const { return place == Place::host && !transfer; }
 };

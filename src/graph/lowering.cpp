@@ -325,8 +325,24 @@ class Lowering {
     return unpack;
   }
 
+  // What backward makes of forward's values alone is wanted late: no order may
+  // run it before what stands in front of it.
+  bool could_run_in_forward(const Instruction& step) const {
+    if (step.phase != Phase::backward || program_.instructions.empty()) {
+      return false;
+    }
+    return std::all_of(
+        step.inputs.begin(), step.inputs.end(), [&](BufferId input) {
+          const int writer = history_[input.pos()].last_writer;
+          return writer < 0 ||
+                 program_.instructions[static_cast<std::size_t>(writer)]
+                         .phase == Phase::forward;
+        });
+  }
+
   void append(Instruction step) {
     const int index = static_cast<int>(program_.instructions.size());
+    if (could_run_in_forward(step)) step.after.push_back(index - 1);
     for (const BufferId input : step.inputs) {
       BufferHistory& history = history_[input.pos()];
       if (history.last_writer >= 0) step.after.push_back(history.last_writer);
@@ -371,6 +387,11 @@ bool LoweredGraph::is_mixed() const {
   return std::any_of(
       instructions.begin(), instructions.end(),
       [](const Instruction& step) { return step.runs_on_host(); });
+}
+
+std::string Instruction::kernel_identity() const {
+  return fmt::format("{} {} {} {} {}", op->name, kernel.name, attrs.to_string(),
+                     to_string(input_types), to_string(output_types));
 }
 
 std::uint64_t numerics_key(const LoweredGraph& program) {

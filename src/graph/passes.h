@@ -13,7 +13,8 @@ Graph merge_common_subexpressions(const Graph& graph);
 // max_pool2d of relu becomes relu of max_pool2d, with their gradients, where
 // nobody else reads what relu gives.
 Graph pool_before_relu(const Graph& graph);
-// matmul or conv2d + bias (+ relu) become one op with an epilogue.
+// matmul or conv2d + bias (+ relu) become one op with an epilogue; rows that
+// are added to zeros and then to a value are added to the value.
 Graph fold_epilogues(const Graph& graph);
 // Element-wise nodes of one domain become `fused` nodes.
 Graph fuse_elementwise(const Graph& graph, const OpDef& fused);

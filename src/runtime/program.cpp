@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/units.h"
 
@@ -34,9 +35,13 @@ Result<std::unique_ptr<Program>> Program::place(
 
 Status Program::make_kernels(const ops::KernelFactory& kernels,
                              graph::Place place) {
+  std::map<std::string, ops::Kernel*> known;
   for (const Instruction& step : lowered_.instructions) {
-    kernels_.emplace_back();
+    kernels_.push_back(nullptr);
     if (step.place != place || step.transfer) continue;
+    ops::Kernel*& shared = known[step.kernel_identity()];
+    kernels_.back() = shared;
+    if (shared) continue;
     const graph::KernelQuery query{step.op, step.input_types, step.output_types,
                                    &step.attrs};
     auto kernel = kernels.create(query, step.kernel);
@@ -45,7 +50,8 @@ Status Program::make_kernels(const ops::KernelFactory& kernels,
       error.message = step.name + ": " + error.message;
       return error;
     }
-    kernels_.back() = *std::move(kernel);
+    made_.push_back(*std::move(kernel));
+    kernels_.back() = shared = made_.back().get();
   }
   return {};
 }
@@ -88,7 +94,7 @@ void Program::fill_tables() {
     const auto position = static_cast<std::size_t>(index);
     const Instruction& step = lowered_.instructions[position];
     Launch launch;
-    launch.kernel = kernels_[position].get();
+    launch.kernel = kernels_[position];
     launch.instruction = index;
     launch.inputs = input_table_.data() + input_table_.size();
     launch.outputs = output_table_.data() + output_table_.size();

@@ -96,7 +96,9 @@ class Program {
   const graph::LoweredGraph& lowered_;
   const plan::ProgramPlan& plan_;
   ProgramMemory memory_;
-  std::vector<std::unique_ptr<ops::Kernel>> kernels_;  // by instruction
+  std::vector<std::unique_ptr<ops::Kernel>> made_;
+  // By instruction: equal ones share theirs, since launches never overlap.
+  std::vector<ops::Kernel*> kernels_;
   std::vector<const void*> input_table_;
   std::vector<void*> output_table_;
   std::vector<Launch> launches_;  // in the planned order

@@ -88,6 +88,10 @@ Status calibrate(const std::string& calibrator, DeviceProfile& profile) {
   const Slope line(shallow, deep);
   line.set(shallow.process_bytes, deep.process_bytes,
            profile.runtime_floor_bytes, profile.instruction_bytes);
+  // A rehearsal's further layers are all alike and share their kernels; those
+  // of networks have more to say.
+  profile.instruction_bytes =
+      std::max(profile.instruction_bytes, kLibraryInstructionBytes);
   line.set(shallow.planning_bytes, deep.planning_bytes,
            profile.planning_floor_bytes, profile.planning_instruction_bytes);
   rehearsal.more_layers = 0;
@@ -246,9 +250,12 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
   Calibration measured;
   measured.planning_bytes = outcome.planning_peak_bytes;
   measured.process_bytes = outcome.rss_peak_bytes - outcome.pool_peak_bytes;
-  // Convolutions are planned with more than most of them take: subtracted here,
-  // a network of few would lack what they did not take.
-  if (!rehearsal.convolutions) measured.process_bytes -= outcome.kernel_bytes;
+  // What is planned for kernels is on the safe side, about twice what they
+  // take, and more for convolutions: that must not make the rest look smaller
+  // than it is.
+  if (!rehearsal.convolutions) {
+    measured.process_bytes -= outcome.kernel_bytes / 2;
+  }
   measured.instructions = outcome.instructions;
   if (rehearsal.device == "cpu") return measured;
   measured.device_bytes = outcome.device_peak_bytes - outcome.device_pool_bytes;

@@ -25,6 +25,16 @@ bool has_many_classes(const std::string& loss, const Network& network,
          builder.type(network.output).shape.extent(-1) >= kManyClasses;
 }
 
+// A weight's gradient is a whole one in any case: logits of half its size are
+// little beside it, and are made once instead of twice.
+bool has_few_rows(const TrainSpec& train, const Network& network,
+                  const Builder& builder) {
+  const Shape& x = builder.type(network.head->x).shape;
+  const auto elements = x.checked_elements(train.batch);
+  const std::int64_t width = x.extent(-1);
+  return elements && *elements / width <= width / 2;
+}
+
 std::string resolve_accuracy(const std::string& loss, const Network& network,
                              const Builder& builder) {
   if (is_sparse(loss)) return "sparse_categorical_accuracy";
@@ -66,10 +76,10 @@ Result<LabelType> label_type(const std::string& loss, const Shape& output,
                   stored_label.to_string(), wanted.to_string(), loss)};
 }
 
-bool logits_are_whole(const std::string& loss,
-                      const std::vector<std::string>& metrics,
-                      const Network& network, const Builder& builder) {
-  return !has_many_classes(loss, network, builder) || !metrics.empty();
+bool logits_are_whole(const TrainSpec& train, const Network& network,
+                      const Builder& builder) {
+  return !has_many_classes(train.loss, network, builder) ||
+         !train.metrics.empty() || has_few_rows(train, network, builder);
 }
 
 Result<ValueId> example_losses(Builder& builder, const std::string& loss,
@@ -155,10 +165,10 @@ Result<ValueId> example_metric(Builder& builder, const std::string& metric,
                            metric)};
 }
 
-std::vector<std::string> notes_on_loss(const std::string& loss,
-                                       const std::vector<std::string>& metrics,
+std::vector<std::string> notes_on_loss(const TrainSpec& train,
                                        const Network& network,
                                        const Builder& builder) {
+  const std::string& loss = train.loss;
   std::vector<std::string> notes;
   const bool categorical = loss == "categorical_crossentropy" ||
                            loss == "sparse_categorical_crossentropy";
@@ -169,14 +179,17 @@ std::vector<std::string> notes_on_loss(const std::string& loss,
                     loss));
   }
   if (!has_many_classes(loss, network, builder)) return notes;
-  notes.push_back(
-      metrics.empty()
-          ? fmt::format("loss {}: the last product is part of the loss, so "
-                        "that the logits are never held whole",
-                        loss)
-          : fmt::format("metric {} needs the logits, which are therefore held "
-                        "whole: without metrics they would not be",
-                        metrics.front()));
+  if (!logits_are_whole(train, network, builder)) {
+    notes.push_back(
+        fmt::format("loss {}: the last product is part of the loss, so that "
+                    "the logits are never held whole",
+                    loss));
+  } else if (!has_few_rows(train, network, builder)) {
+    notes.push_back(
+        fmt::format("metric {} needs the logits, which are therefore held "
+                    "whole: without metrics they would not be",
+                    train.metrics.front()));
+  }
   return notes;
 }
 

@@ -24,11 +24,11 @@ Result<LabelType> label_type(const std::string& loss, const Shape& output,
 // From how many classes on the last product is taken into the loss, so that
 // the logits are never whole.
 inline constexpr std::int64_t kManyClasses = 4096;
-// Whether it is: the last layer is dense without a bias or an activation, and
-// no metric needs the logits as they are.
-bool logits_are_whole(const std::string& loss,
-                      const std::vector<std::string>& metrics,
-                      const Network& network, const graph::Builder& builder);
+// Whether it is: the last layer is dense without a bias or an activation, no
+// metric needs the logits as they are, and they are more than a batch of few
+// rows has.
+bool logits_are_whole(const TrainSpec& train, const Network& network,
+                      const graph::Builder& builder);
 
 // The loss of each example, shape [B].
 Result<graph::ValueId> example_losses(graph::Builder& builder,
@@ -46,8 +46,7 @@ Result<graph::ValueId> example_metric(graph::Builder& builder,
                                       graph::ValueId labels);
 
 // What the choice of loss implies that a user may not expect.
-std::vector<std::string> notes_on_loss(const std::string& loss,
-                                       const std::vector<std::string>& metrics,
+std::vector<std::string> notes_on_loss(const TrainSpec& train,
                                        const Network& network,
                                        const graph::Builder& builder);
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/hash.h"
 #include "data/autotune.h"
@@ -154,10 +155,7 @@ class JobPlanner {
     for (const graph::State& state : graph.states) {
       program.job_state.push_back(state_index(state, graph.type(state.value)));
     }
-    for (const graph::Instruction& step : program.lowered.instructions) {
-      (step.place == graph::Place::home ? kernel_bytes_ : host_kernel_bytes_) +=
-          step.kernel.private_bytes;
-    }
+    count_kernels(program.lowered);
     planned_.numerics_key =
         stable_hash(hash_text(plan.numerics_key), planned_.numerics_key);
     planned_.programs.push_back(std::move(program));
@@ -165,13 +163,23 @@ class JobPlanner {
     return {};
   }
 
-  // A device reads its memory so fast that a hundredth of a step makes again
-  // what would take a few hundredths of its memory.
+  // A hundredth of a step makes again what would take a few hundredths of its
+  // memory.
   graph::Graph kept_little(const graph::Graph& graph,
                            std::int64_t batch) const {
     constexpr graph::RecomputeLimits kLimits = {0.01, 256 * kKiB};
-    if (!machine_.device_profile()) return graph;
     return graph::recompute(graph, batch, catalogs().home, kLimits);
+  }
+
+  // On the CPU equal instructions share a kernel; see runtime::Program.
+  void count_kernels(const graph::LoweredGraph& lowered) {
+    std::set<std::string> known;
+    for (const graph::Instruction& step : lowered.instructions) {
+      const bool home = step.place == graph::Place::home;
+      const bool shared = !home || !machine_.device_profile();
+      if (shared && !known.insert(step.kernel_identity()).second) continue;
+      (home ? kernel_bytes_ : host_kernel_bytes_) += step.kernel.private_bytes;
+    }
   }
 
   int state_index(const graph::State& state, const graph::TensorType& type) {

@@ -75,8 +75,7 @@ class GraphMaker {
     graphs_.layer_types = network.layer_types;
     graphs_.parameters = network.parameters;
     graphs_.statistics = network.statistics;
-    graphs_.notes =
-        notes_on_loss(train_.loss, train_.metrics, network, builder);
+    graphs_.notes = notes_on_loss(train_, network, builder);
     return finish(builder);
   }
 
@@ -90,8 +89,7 @@ class GraphMaker {
         builder.input("labels", {graphs_.labels.dtype, graphs_.labels.shape});
     PLIMSOLL_ASSIGN(const ValueId losses,
                     example_losses(builder, train_.loss, network, labels,
-                                   logits_are_whole(train_.loss, train_.metrics,
-                                                    network, builder)));
+                                   logits_are_whole(train_, network, builder)));
     add_to_metric(builder, kLossSum, losses);
     for (const std::string& metric : train_.metrics) {
       PLIMSOLL_ASSIGN(

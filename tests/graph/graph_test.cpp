@@ -149,6 +149,24 @@ TEST(Lowering, TakesOverABufferOnlyAfterItsLastReader) {
   EXPECT_EQ(transient, 2);
 }
 
+TEST(Lowering, BackwardDoesNotRunAheadOnForwardsValues) {
+  Builder b;
+  const ValueId x = b.input("x", kRow);
+  const ValueId a = ops::exp(b, x);
+  const ValueId y = ops::exp(b, a);
+  b.set_phase(Phase::backward);
+  const ValueId dy = ops::sqrt(b, y);    // of forward alone: after y
+  const ValueId again = ops::exp(b, a);  // likewise: after dy
+  b.output(ops::add(b, dy, again));      // reads what backward has made
+  b.output(a);
+  const Graph graph = *std::move(b).finish();
+  const auto lowered = lower(graph, 4, AnyKernel(), ops::standard_ops());
+  ASSERT_TRUE(lowered.ok());
+  ASSERT_EQ(lowered->instructions.size(), 5u);
+  EXPECT_EQ(lowered->instructions[3].after, (std::vector{0, 2}));
+  EXPECT_EQ(lowered->instructions[4].after, (std::vector{2, 3}));
+}
+
 TEST(Lowering, ViewsShareTheirBuffer) {
   Builder b;
   const ValueId x = b.input("x", kRow);

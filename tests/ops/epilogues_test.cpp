@@ -6,6 +6,7 @@
 #include "graph/passes.h"
 #include "ops/convolution/convolution.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/indexing/indexing.h"
 #include "ops/matmul/matmul.h"
 #include "ops/run_op.h"
 
@@ -79,6 +80,32 @@ TEST(Epilogues, BiasAndReluBecomePartOfTheConvolution) {
   ASSERT_EQ(folded.nodes.size(), 1u);
   EXPECT_EQ(folded.nodes[0].inputs.size(), 3u);
   EXPECT_EQ(folded.nodes[0].attrs.get<std::string>("activation"), "relu");
+}
+
+TEST(Epilogues, RowsAreAddedToTheOtherSideOfASum) {
+  for (const bool first : {true, false}) {
+    Builder b;
+    const ValueId rows = b.input("rows", {DType::f32, {3, 4}});
+    const ValueId base = b.input("base", {DType::f32, {6, 4}});
+    const ValueId indices = argmax(b, rows, 1);
+    const ValueId sums = scatter_add(b, rows, indices, 6);
+    b.output(first ? add(b, sums, square(b, base))
+                   : add(b, square(b, base), sums));
+    const Graph folded = fold(std::move(b));
+    ASSERT_EQ(folded.nodes.size(), 3u);
+    EXPECT_EQ(folded.nodes.back().op->name, "scatter_add");
+    EXPECT_EQ(folded.nodes.back().inputs.size(), 3u);
+  }
+}
+
+TEST(Epilogues, RowsThatSomebodyElseReadsStayAsTheyAre) {
+  Builder b;
+  const ValueId rows = b.input("rows", {DType::f32, {3, 4}});
+  const ValueId base = b.input("base", {DType::f32, {6, 4}});
+  const ValueId sums = scatter_add(b, rows, argmax(b, rows, 1), 6);
+  b.output(add(b, sums, base));
+  b.output(sums);
+  EXPECT_EQ(fold(std::move(b)).nodes.size(), 3u);
 }
 
 TEST(Epilogues, TheBiasMayStandFirstAndBeComputedLate) {

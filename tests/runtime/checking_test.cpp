@@ -40,9 +40,12 @@ class AddOneKernels final : public ops::KernelFactory {
   Result<std::unique_ptr<ops::Kernel>> create(
       const graph::KernelQuery& query,
       const graph::KernelCandidate&) const override {
+    ++created;
     return std::unique_ptr<ops::Kernel>(
         new AddOne(query.outputs[0].shape.elements(), beyond_));
   }
+
+  mutable int created = 0;
 
  private:
   std::int64_t beyond_;
@@ -134,6 +137,14 @@ TEST_F(CheckingTest, RecordsTheHeightItWasGiven) {
   float last = 0;
   std::memcpy(&last, (*program)->output(1), sizeof(last));
   EXPECT_EQ(last, 4.0f);
+}
+
+TEST_F(CheckingTest, EqualInstructionsShareAKernel) {
+  const AddOneKernels kernels(0);
+  plan(kernels);
+  ASSERT_TRUE(run(kernels).ok());
+  EXPECT_EQ(lowered_.instructions.size(), 3u);
+  EXPECT_EQ(kernels.created, 1);
 }
 
 }  // namespace

@@ -15,7 +15,10 @@ class Folder {
   Graph run() && {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto code = graph_.nodes[i].op->elementwise;
-      if (code == ElementwiseCode::add) fold_bias(i);
+      if (code == ElementwiseCode::add) {
+        fold_bias(i);
+        fold_scatter(i);
+      }
       if (code == ElementwiseCode::relu) fold_relu(i);
       if (graph_.nodes[i].op->name == "cast") fold_cast(i);
     }
@@ -58,6 +61,27 @@ class Folder {
       }
       Node folded = *product;
       folded.inputs.push_back(bias);
+      return absorb(at, value, std::move(folded));
+    }
+  }
+
+  // A sum with rows added to zeros: they are added to the other side.
+  void fold_scatter(std::size_t at) {
+    const Node& node = graph_.nodes[at];
+    if (node.op->elementwise != ElementwiseCode::add) return;  // has a bias now
+    for (std::size_t side = 0; side < 2; ++side) {
+      const ValueId value = node.inputs[side];
+      const ValueId base = node.inputs[1 - side];
+      const NodeId producer = graph_.value(value).producer;
+      if (!producer.valid() || uses_[value.pos()] != 1) continue;
+      const Node& scatter = graph_.node(producer);
+      if (scatter.op->name != "scatter_add" || scatter.inputs.size() != 2 ||
+          scatter.place != node.place ||
+          graph_.type(base) != graph_.type(value)) {
+        continue;
+      }
+      Node folded = scatter;
+      folded.inputs.push_back(base);
       return absorb(at, value, std::move(folded));
     }
   }

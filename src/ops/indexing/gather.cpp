@@ -69,9 +69,10 @@ Result<TypeList> infer_gather(std::span<const TensorType> inputs,
 
 Result<TypeList> infer_scatter_add(std::span<const TensorType> inputs,
                                    const Attrs& attrs) {
-  if (inputs.size() != 2 || !is_index(inputs[1].dtype)) {
+  if (inputs.size() < 2 || inputs.size() > 3 || !is_index(inputs[1].dtype)) {
     return bad("scatter_add", inputs, attrs,
-               "takes values and indices of an integer type up to i64");
+               "takes values, indices of an integer type up to i64 and perhaps "
+               "what they are added to");
   }
   const Shape& values = inputs[0].shape;
   const Shape& indices = inputs[1].shape;
@@ -90,8 +91,13 @@ Result<TypeList> infer_scatter_add(std::span<const TensorType> inputs,
     return bad("scatter_add", inputs, attrs,
                fmt::format("makes {} rows", extent));
   }
-  return TypeList{{inputs[0].dtype,
-                   replaced(values, *axis, indices.rank(), {Dim(extent)})}};
+  const TensorType sums{inputs[0].dtype,
+                        replaced(values, *axis, indices.rank(), {Dim(extent)})};
+  if (inputs.size() == 3 && inputs[2] != sums) {
+    return bad("scatter_add", inputs, attrs,
+               "adds to " + sums.to_string() + " alone");
+  }
+  return TypeList{sums};
 }
 
 // A row is read once for each index.
@@ -100,12 +106,14 @@ Cost gather_cost(std::span<const TensorType> inputs,
   return {0, double(inputs[1].bytes()) + 2 * double(outputs[0].bytes())};
 }
 
-// All rows are made, whether an index names them or not.
+// All rows are made, whether an index names them or not; where they are added
+// to something, in place, those alone that indices name.
 Cost scatter_cost(std::span<const TensorType> inputs,
                   std::span<const TensorType> outputs, const Attrs&) {
+  const TensorType& written = inputs.size() == 3 ? inputs[0] : outputs[0];
   return {double(inputs[0].shape.elements()), double(inputs[0].bytes()) +
                                                   double(inputs[1].bytes()) +
-                                                  double(outputs[0].bytes())};
+                                                  double(written.bytes())};
 }
 
 Result<std::vector<ValueId>> gather_gradient(GradientContext& context) {
@@ -128,10 +136,14 @@ Result<std::vector<ValueId>> scatter_gradient(GradientContext& context) {
       *axis_of(rank, node.attrs.get<std::int64_t>("axis"));
   Attrs attrs = attrs_of(axis, counts_from_end(node.attrs));
   attrs.set("zeros", true);
-  return std::vector{
+  std::vector gradients{
       builder.emit(gather_op(), {context.output_gradients[0], node.inputs[1]},
                    std::move(attrs)),
       ValueId()};
+  if (node.inputs.size() == 3) {
+    gradients.push_back(context.output_gradients[0]);
+  }
+  return gradients;
 }
 
 }  // namespace
@@ -152,6 +164,7 @@ const OpDef& scatter_add_op() {
       .infer = infer_scatter_add,
       .cost = scatter_cost,
       .gradient = scatter_gradient,
+      .in_place = {{2, 0}},
   };
   return op;
 }

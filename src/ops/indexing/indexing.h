@@ -21,6 +21,7 @@ graph::ValueId gather(graph::Builder& builder, graph::ValueId a,
 // The gradient of gather: zeros with `extent` rows along `axis`, to which each
 // row of `values` is added in the order of `indices`; rows whose index lies
 // outside are left out. All rows are written, also those that no index names.
+// A pass lets it add to a third operand instead of zeros, in place.
 graph::ValueId scatter_add(graph::Builder& builder, graph::ValueId values,
                            graph::ValueId indices, std::int64_t extent,
                            std::int64_t axis = 0, bool from_end = true);

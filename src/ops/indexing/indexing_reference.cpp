@@ -72,7 +72,11 @@ void gather_values(const std::vector<RefTensor>& inputs, const Attrs& attrs,
 void scatter_values(const std::vector<RefTensor>& inputs, const Attrs& attrs,
                     std::vector<RefTensor>& outputs) {
   auto& sums = outputs[0].values;
-  std::fill(sums.begin(), sums.end(), 0.0);
+  if (inputs.size() == 3) {
+    sums = inputs[2].values;
+  } else {
+    std::fill(sums.begin(), sums.end(), 0.0);
+  }
   const auto& indices = inputs[1].values;
   for_rows(sides_of(outputs[0].type.shape, attrs.get<std::int64_t>("axis"),
                     indices.size()),

@@ -18,6 +18,7 @@ struct Range {
 
 struct Job {
   Gathered shape;
+  bool onto = false;  // rows are added to a third operand, perhaps in place
   DType index;
   bool from_end = true;
   // What threads share: each sum is one thread's alone, in the order of the
@@ -35,6 +36,16 @@ auto* row_adder() {
 }
 
 template <class T>
+void begin_row(const T* base, std::int64_t at, std::int64_t width, T* to) {
+  const auto bytes = static_cast<std::size_t>(width) * sizeof(T);
+  if (base) {
+    std::memcpy(to + at, base + at, bytes);
+  } else {
+    std::memset(to + at, 0, bytes);
+  }
+}
+
+template <class T>
 void add_rows(const Job& job, const LaunchArgs& args, Range outer, Range rows,
               Range columns) {
   const Gathered& shape = job.shape;
@@ -45,9 +56,13 @@ void add_rows(const Job& job, const LaunchArgs& args, Range outer, Range rows,
                     o * shape.indices * shape.inner + columns.begin;
     T* to = static_cast<T*>(args.outputs[0]) + o * shape.rows * shape.inner +
             columns.begin;
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      std::memset(to + row * shape.inner, 0,
-                  static_cast<std::size_t>(width) * sizeof(T));
+    const T* base = job.onto ? static_cast<const T*>(args.inputs[2]) +
+                                   (to - static_cast<T*>(args.outputs[0]))
+                             : nullptr;
+    if (base != to) {
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        begin_row(base, row * shape.inner, width, to);
+      }
     }
     for (std::int64_t i = 0; i < shape.indices; ++i) {
       const std::int64_t row = row_of(index_at(args.inputs[1], job.index, i),
@@ -71,7 +86,8 @@ template <class T>
 std::unique_ptr<Kernel> make(const KernelQuery& query,
                              ComputeThreads& threads) {
   Job job{gathered(query.outputs[0], query.inputs[1], *query.attrs),
-          query.inputs[1].dtype, counts_from_end(*query.attrs)};
+          query.inputs.size() == 3, query.inputs[1].dtype,
+          counts_from_end(*query.attrs)};
   const Gathered shape = job.shape;
   const std::int64_t chunks =
       movement_chunks(cost_bytes(query), threads.size());

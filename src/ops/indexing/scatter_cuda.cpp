@@ -19,15 +19,24 @@ constexpr std::string_view kOwners = R"(  typedef $T T;
     const I column = (task % $parts * 32 + lane) * $V;
     const T* from = in0 + target / $rows * ($indices * (I)$inner) + column;
     C sum[$V];
-#pragma unroll
-    for (int v = 0; v < $V; ++v) sum[v] = 0;
-$find    if (column < $inner) {
+$begin$find    if (column < $inner) {
       Vec<T, $V> y;
 #pragma unroll
       for (int v = 0; v < $V; ++v) y.v[v] = store<T>(sum[v]);
       write<$V>(out0 + target * $inner + column, y);
     }
   }
+)";
+
+constexpr std::string_view kFromZero = R"(#pragma unroll
+    for (int v = 0; v < $V; ++v) sum[v] = 0;
+)";
+
+constexpr std::string_view kFromBase = R"(    if (column < $inner) {
+      const Vec<T, $V> base = read<$V>(in2 + target * $inner + column);
+#pragma unroll
+      for (int v = 0; v < $V; ++v) sum[v] = (C)load(base.v[v]);
+    }
 )";
 
 // Looks at all indices.
@@ -59,9 +68,28 @@ constexpr std::string_view kZeros =
   }
 )";
 
+// In place there is nothing to copy.
+constexpr std::string_view kCopy =
+    R"(  if ((const void*)in2 != (const void*)out0) {
+    for (u64 i = (u64)(block * 512 + threadIdx.x) * $V; i < $elementsull;
+         i += (u64)blocks * (512 * $V)) {
+      write<$V>(($W*)out0 + i, read<$V>((const $W*)in2 + i));
+    }
+  }
+)";
+
 constexpr std::string_view kWrite = R"(    Vec<T, $V> total;
 #pragma unroll
     for (int j = 0; j < $V; ++j) total.v[j] = store<T>(sum[j]);
+    write<$V>(out0 + at, total);
+)";
+
+// What `before` has put there is the sum's beginning.
+constexpr std::string_view kAdd = R"(    Vec<T, $V> total;
+#pragma unroll
+    for (int j = 0; j < $V; ++j) {
+      total.v[j] = store<T>(add((C)load(out0[at + j]), sum[j]));
+    }
     write<$V>(out0 + at, total);
 )";
 
@@ -74,8 +102,12 @@ std::string_view word_of(std::int64_t bytes) {
   return bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64";
 }
 
-// Zeros everywhere, and the sums of the rows that indices name: their own cost
-// follows from the number of indices.
+bool adds_to_base(const graph::KernelQuery& query) {
+  return query.inputs.size() == 3;
+}
+
+// Zeros everywhere, or what is added to, and the sums of the rows that indices
+// name: their own cost follows from the number of indices.
 cuda::OpCode sorted_rows(const graph::KernelQuery& query, const Gathered& shape,
                          const RowKeys& keys) {
   const graph::TensorType& out = query.outputs[0];
@@ -88,13 +120,13 @@ cuda::OpCode sorted_rows(const graph::KernelQuery& query, const Gathered& shape,
   how.planes = shape.outer;
   how.width = shape.inner;
   how.from_end = counts_from_end(*query.attrs);
-  how.before =
-      cuda_text(kZeros, {{"V", vector},
-                         {"W", word_of(size_of(out.dtype))},
-                         {"elementsull", std::to_string(elements) + "ull"}});
+  how.before = cuda_text(adds_to_base(query) ? kCopy : kZeros,
+                         {{"V", vector},
+                          {"W", word_of(size_of(out.dtype))},
+                          {"elementsull", std::to_string(elements) + "ull"}});
   how.before_cost.bytes = static_cast<double>(out.bytes());
   how.before_blocks = cuda_blocks_of_threads(elements / vector);
-  how.use = cuda_text(kWrite, {{"V", vector}});
+  how.use = cuda_text(adds_to_base(query) ? kAdd : kWrite, {{"V", vector}});
   return cuda_summed_rows(query, how);
 }
 
@@ -116,6 +148,9 @@ Result<cuda::OpCode> scatter_add_cuda(const graph::KernelQuery& query,
                double(tasks) * double(shape.indices) > kMostLooks)) {
     return sorted_rows(query, shape, *keys);
   }
+  const std::string begin =
+      cuda_text(adds_to_base(query) ? kFromBase : kFromZero,
+                {{"V", width}, {"inner", shape.inner}});
   const std::string scan =
       cuda_text(kScan, {{"rows", shape.rows},
                         {"indices", shape.indices},
@@ -135,6 +170,7 @@ Result<cuda::OpCode> scatter_add_cuda(const graph::KernelQuery& query,
                  {"indices", shape.indices},
                  {"inner", shape.inner},
                  {"V", width},
+                 {"begin", begin},
                  {"find", scan}}),
       cuda_blocks((tasks + 15) / 16));
 }

@@ -108,6 +108,19 @@ void add_scatters(std::vector<OpRecord>& records) {
   add("wild", {9, 3}, {9}, 5, 0, {-2e9, 2e9, true});
   add("none", {0, 3}, {0}, 5, 0, {0, 4, true}).gradient_of.clear();
   add("no_rows", {4, 3}, {4}, 0, 0, {0, 4, true}).gradient_of.clear();
+  const auto onto = [](OpRecord& record, Shape base) {
+    record.name += "_onto";
+    record.inputs.push_back({DType::f32, std::move(base)});
+    record.ranges.push_back({-1, 1});
+    if (!record.gradient_of.empty()) record.gradient_of.push_back(2);
+  };
+  onto(add("embedding", {3, 6, 8}, {3, 6}, 11, 0, {0, 10, true}), {11, 8});
+  onto(add("middle", {3, 5, 6}, {5}, 4, -2, {-6, 5, true}), {3, 4, 6});
+  onto(add("none", {0, 3}, {0}, 5, 0, {0, 4, true}), {5, 3});
+  records.back().gradient_of.clear();
+  onto(add("sorted", {9000, 5}, {9000}, 4000, 0, {-4200, 4200, true}),
+       {4000, 5});
+  records.back().gradient_of.clear();
   add("one_row", {300, 65}, {300}, 1, 0, {0, 0, true}).gradient_of.clear();
   add("wide", {300, 700}, {300}, 30, 0, {0, 29, true}).gradient_of.clear();
   add("narrow", {70000, 3}, {70000}, 90, 0, {0, 89, true}).gradient_of.clear();
