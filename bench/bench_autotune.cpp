@@ -53,7 +53,7 @@ class Arrays {
     features_.resize(static_cast<std::size_t>(count * values));
     labels_.resize(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
-      fill_uniform(1, static_cast<std::uint64_t>(i), 0, values,
+      fill_uniform(1, static_cast<std::uint64_t>(i), 0, values, DType::f32,
                    features_.data() + i * values);
     }
   }

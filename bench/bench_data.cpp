@@ -59,7 +59,8 @@ void fill(Arrays& arrays, std::int64_t count, std::int64_t values) {
   arrays.labels.resize(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     const auto example = static_cast<std::uint64_t>(i);
-    fill_uniform(1, example, 0, values, arrays.features.data() + i * values);
+    fill_uniform(1, example, 0, values, DType::f32,
+                 arrays.features.data() + i * values);
     arrays.labels[example] = static_cast<std::int32_t>(i % 10);
   }
 }
