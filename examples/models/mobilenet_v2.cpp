@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "images.h"
 
@@ -49,7 +50,8 @@ Example mobilenet_v2(const MobileNetSize& size) {
       x, "conv", Conv2D(channels, {3, 3}, {.strides = {2, 2}, .padding = 1}),
       "relu6");
   int number = 0;
-  for (const Block& block : kBlocks) {
+  for (const Block& block :
+       std::span(kBlocks).first(static_cast<std::size_t>(size.kinds))) {
     for (std::int64_t i = 0; i < std::min(block.count, size.most); ++i) {
       const std::int64_t out = scaled(block.channels);
       y = inverted_residual(y, "block_" + std::to_string(++number), block,
@@ -57,7 +59,7 @@ Example mobilenet_v2(const MobileNetSize& size) {
       channels = out;
     }
   }
-  const auto last = size.width > 1 ? scaled(1280) : std::int64_t{1280};
+  const auto last = size.width > 1 ? scaled(size.last) : size.last;
   y = conv_norm(y, "last", Conv2D(last, {1, 1}), "relu6");
   y = Dropout(0.2)(GlobalAveragePooling2D()(y));
   y = Dense(size.classes).named("classifier")(y);

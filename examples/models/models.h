@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "plimsoll/plimsoll.h"
 
@@ -36,8 +37,10 @@ Example resnet50(const ResNetSize& size = {});
 // As torchvision's: 3,504,872 parameters.
 struct MobileNetSize {
   std::int64_t image = 224, classes = 1000;
-  double width = 1;       // of all channels
-  std::int64_t most = 4;  // blocks of one kind in a row
+  double width = 1;          // of all other channels
+  std::int64_t kinds = 7;    // of blocks
+  std::int64_t most = 4;     // blocks of one kind in a row
+  std::int64_t last = 1280;  // channels of the last convolution
   std::int64_t batch = 32, examples = 12800;
 };
 Example mobilenet_v2(const MobileNetSize& size = {});
@@ -88,6 +91,11 @@ struct RecommenderSize {
   std::int64_t batch = 256, examples = 256000;
 };
 Example two_tower(const RecommenderSize& size = {});
+
+// All of them, as published, and so small that they can be compared with stored
+// results of PyTorch.
+std::vector<Example> published_networks();
+std::vector<Example> small_networks();
 
 // The whole job file.
 std::string job_text(const Example& example);

@@ -6,14 +6,13 @@
 
 int main(int argc, char** argv) {
   using namespace plimsoll::examples;
-  if (argc != 2) {
-    std::cerr << "usage: write_jobs FOLDER\n";
+  const bool small = argc == 3 && std::string(argv[2]) == "small";
+  if (argc != 2 && !small) {
+    std::cerr << "usage: write_jobs FOLDER [small]\n";
     return 2;
   }
-  const Example all[] = {
-      conv28(), resnet50(),  mobilenet_v2(),    vgg16(),    unet(),
-      gpt2(),   bert_base(), lstm_forecaster(), two_tower()};
-  for (const Example& example : all) {
+  for (const Example& example :
+       small ? small_networks() : published_networks()) {
     const std::string path =
         std::string(argv[1]) + "/" + example.name + ".toml";
     std::ofstream file(path);

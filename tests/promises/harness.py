@@ -5,9 +5,13 @@ import shlex
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 from typing import NamedTuple
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../scripts"))
+from job_text import job_text  # noqa: E402
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -59,27 +63,6 @@ def small_job(examples=640, features=16):
                  "pipeline": stages("shuffle", "batch", "prefetch")},
         "train": {"batch": 32, "epochs": 1, "loss": "binary_crossentropy"},
     }
-
-
-def toml(value):
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value)
-    if isinstance(value, list):
-        return "[" + ", ".join(toml(item) for item in value) + "]"
-    if isinstance(value, dict):
-        items = (f"{key} = {toml(item)}" for key, item in value.items())
-        return "{ " + ", ".join(items) + " }"
-    return repr(value)
-
-
-def job_text(job):
-    lines = []
-    for section, values in job.items():
-        lines.append(f"[{section}]")
-        lines += [f"{key} = {toml(value)}" for key, value in values.items()]
-    return "\n".join(lines) + "\n"
 
 
 def npy_header(shape, descr, fortran=False):

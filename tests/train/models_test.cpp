@@ -27,10 +27,7 @@ TEST(Models, HaveAsManyParametersAsPublished) {
 }
 
 TEST(Models, AreTheSameAsTheirJobFiles) {
-  const Example all[] = {
-      conv28(), resnet50(),  mobilenet_v2(),    vgg16(),    unet(),
-      gpt2(),   bert_base(), lstm_forecaster(), two_tower()};
-  for (const Example& example : all) {
+  for (const Example& example : published_networks()) {
     const std::string path =
         std::string(PLIMSOLL_MODELS) + "/" + example.name + ".toml";
     std::ifstream file(path);

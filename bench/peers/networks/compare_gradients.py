@@ -14,37 +14,28 @@ import sys
 import tempfile
 
 import numpy as np
-import torch
 
 import ours
+import torch_network
 from job import Job, make_data
-from torch_network import Network
 
 LIMITS = {"f32": 1e-5, "f64": 1e-10, "bf16": 2e-2, "f16": 5e-3}
 
 
-def relative(got, wanted, whole):
-    """Of gradients that are nothing but rounding (a key's bias), of the whole."""
-    scale = max(np.linalg.norm(wanted), 1e-3 * whole)
-    return float(np.linalg.norm(got - wanted) / scale)
+# Norms below this share of the whole's are rounding and nothing else, in f64
+# too: a key's bias moves all scores of a query alike.
+NOTHING = 1e-12
 
 
-def torch_gradients(job, values, features, labels, precision="f64"):
-    """In 16 bits parameters are f32, as Plimsoll's are."""
-    dtype = {"f64": torch.float64}.get(precision, torch.float32)
-    network = Network(
-        job,
-        {name: torch.tensor(v, dtype=dtype) for name, v in values.items()},
-        {"bf16": torch.bfloat16, "f16": torch.float16}.get(precision, dtype),
-    )
-    x, y = torch.from_numpy(features), torch.from_numpy(labels)
-    loss = network.loss(x, y.to(dtype) if y.is_floating_point() else y)
-    loss.backward()
-    made = {
-        name: value.grad.to(torch.float64).numpy()
-        for name, value in network.values.items()
+def relative_errors(got, wanted):
+    """By tensor, relative to its norm; to the whole's where it is nothing."""
+    sizes = {name: np.linalg.norm(value) for name, value in wanted.items()}
+    whole = sum(size**2 for size in sizes.values()) ** 0.5
+    return {
+        name: float(np.linalg.norm(got[name] - wanted[name]))
+        / (size if size > NOTHING * whole else whole)
+        for name, size in sizes.items()
     }
-    return float(loss.detach()), made
 
 
 def compare(path, arguments):
@@ -56,17 +47,12 @@ def compare(path, arguments):
         loss, values, made = ours.gradients(
             arguments.ours, job, folder, features, labels, options
         )
-    wanted_loss, wanted = torch_gradients(job, values, features, labels)
-    _, own = torch_gradients(
+    wanted_loss, wanted = torch_network.gradients(job, values, features, labels)
+    _, own = torch_network.gradients(
         job, values, features, labels, arguments.precision
     )
-    whole = sum(np.square(value).sum() for value in wanted.values()) ** 0.5
-    errors = {
-        name: relative(made[name], wanted[name], whole) for name in wanted
-    }
-    theirs = {
-        name: relative(own[name], wanted[name], whole) for name in wanted
-    }
+    errors = relative_errors(made, wanted)
+    theirs = relative_errors(own, wanted)
     worst = max(errors, key=errors.get)
     print(
         f"{pathlib.Path(path).stem:20} {len(made):4} tensors, loss {loss:.6f}"

@@ -2,29 +2,16 @@
 
 import json
 import pathlib
-import struct
 import subprocess
+import sys
 
 import numpy as np
 
-from toml_text import section_texts
+import safetensors_file
 
-DTYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "I32": np.int32}
-
-
-def read_safetensors(path):
-    data = pathlib.Path(path).read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    values = {}
-    for name, entry in header.items():
-        if name == "__metadata__" or entry["dtype"] not in DTYPES:
-            continue
-        begin, end = (8 + length + at for at in entry["data_offsets"])
-        values[name] = np.frombuffer(
-            data[begin:end], DTYPES[entry["dtype"]]
-        ).reshape(entry["shape"])
-    return values
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+from job_text import job_text  # noqa: E402
 
 
 class Run:
@@ -54,7 +41,7 @@ class Run:
             },
         }
         path = folder / "job.toml"
-        path.write_text(section_texts(tables))
+        path.write_text(job_text(tables))
         done = subprocess.run(
             [program, "train", path, "--run-dir", folder / "run", "--quiet",
              *options],
@@ -70,14 +57,14 @@ class Run:
         return self.summary["loss_by_epoch"]
 
     def states(self):
-        return read_safetensors(
+        return safetensors_file.read(
             self.folder / "checkpoints" / "last.safetensors"
         )
 
 
 # With these Adam's first moment after one step is the gradient, and the
 # parameters stay what they were.
-GRADIENT_PROBE = {
+STANDSTILL = {
     "type": "adam",
     "learning_rate": 1e-30,
     "beta_1": 0.0,
@@ -87,13 +74,20 @@ GRADIENT_PROBE = {
 MOMENT = "/first_moment"
 
 
-def gradients(program, job, folder, features, labels, options=()):
-    """The loss, the parameters and their gradients, by name."""
-    run = Run(program, job, folder, features, labels, GRADIENT_PROBE, 1, options)
-    states = run.states()
-    made = {
+def of_moments(states):
+    return {
         name[: -len(MOMENT)]: value
         for name, value in states.items()
         if name.endswith(MOMENT)
     }
-    return run.losses()[0], {name: states[name] for name in made}, made
+
+
+def parameters(states):
+    return {name: states[name] for name in of_moments(states)}
+
+
+def gradients(program, job, folder, features, labels, options=()):
+    """The loss, the parameters and their gradients, by name."""
+    run = Run(program, job, folder, features, labels, STANDSTILL, 1, options)
+    states = run.states()
+    return run.losses()[0], parameters(states), of_moments(states)

@@ -1,22 +1,27 @@
 """Parameters of a network as its first call asks for them."""
 
+import math
+
 import numpy as np
 
 
 class Maker:
-    """p(name, *shape) while the network is called for the first time."""
+    """parameter(name, shape, start) while the network is called for the first
+    time. Vectors are `start` with a normal spread about it."""
 
-    def __init__(self):
+    def __init__(self, spread=0.0, seed=2):
         self.values = {}
-        self.draw = np.random.default_rng(2)
+        self.spread = spread
+        self.draw = np.random.default_rng(seed)
 
     def __call__(self, name, shape, start=None):
-        if name in self.values:
-            return self.values[name]
-        if start is not None or len(shape) == 1:
-            value = np.full(shape, float(start or 0), np.float32)
-        else:
+        if name not in self.values:
             value = self.draw.standard_normal(shape, dtype=np.float32)
-            value /= max(1, shape[0]) ** 0.5
-        self.values[name] = value
-        return value
+            if start is not None or len(shape) == 1:
+                value = float(start or 0) + self.spread * value
+            elif len(shape) == 4:
+                value *= math.sqrt(2 / math.prod(shape[1:]))
+            else:
+                value /= math.sqrt(shape[0])
+            self.values[name] = np.float32(value)
+        return self.values[name]

@@ -24,14 +24,14 @@ class Parameters:
 class Network(torch.nn.Module):
     """`values` are named tensors, as Plimsoll's checkpoints hold them.
 
-    Without them a first call makes parameters of its own.
+    Without them a first call has them made by `make`.
     """
 
-    def __init__(self, job, values=None, dtype=torch.float32):
+    def __init__(self, job, values=None, dtype=torch.float32, make=None):
         super().__init__()
         self.job, self.compute = job, dtype
         self.values = {}
-        self.given = values is not None
+        self.make = make
         for name, value in (values or {}).items():
             self.keep(name, value)
         last = job.layers[-1]
@@ -47,12 +47,10 @@ class Network(torch.nn.Module):
 
     def parameter(self, name, shape, start):
         if name not in self.values:
-            if self.given:
+            if self.make is None:
                 raise KeyError(f"no {name} among the given parameters")
-            value = torch.randn(shape) / max(1, shape[0]) ** 0.5
-            if start is not None or len(shape) == 1:
-                value = torch.full(shape, float(start or 0))
-            self.keep(name, value)
+            value = torch.from_numpy(self.make(name, shape, start))
+            self.keep(name, value.to(torch.float32))
         value = self.values[name]
         if shape and tuple(value.shape) != tuple(shape):
             raise ValueError(f"{name} is {tuple(value.shape)}, not {shape}")
@@ -89,3 +87,22 @@ class Network(torch.nn.Module):
         if name == "categorical_crossentropy":
             return F.cross_entropy(flat, labels.reshape(flat.shape))
         return F.cross_entropy(flat, labels.reshape(-1).long())
+
+
+def gradients(job, values, features, labels, precision="f64"):
+    """The loss and all gradients. In 16 bits parameters are f32, as Plimsoll's
+    are."""
+    dtype = {"f64": torch.float64}.get(precision, torch.float32)
+    network = Network(
+        job,
+        {name: torch.tensor(v, dtype=dtype) for name, v in values.items()},
+        {"bf16": torch.bfloat16, "f16": torch.float16}.get(precision, dtype),
+    )
+    x, y = torch.from_numpy(features), torch.from_numpy(labels)
+    loss = network.loss(x, y.to(dtype) if y.is_floating_point() else y)
+    loss.backward()
+    made = {
+        name: value.grad.to(torch.float64).numpy()
+        for name, value in network.values.items()
+    }
+    return float(loss.detach()), made

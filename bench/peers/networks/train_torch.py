@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import common  # noqa: E402
 from job import Job, make_data  # noqa: E402
+from start_values import Maker  # noqa: E402
 
 VARIANTS = ("eager", "compiled")
 
@@ -52,7 +53,7 @@ def main(path, variant, threads, precision, device, batch):
         features, labels = (
             torch.from_numpy(array) for array in make_data(job, batch)
         )
-        network = Network(job, None, torch.float32)
+        network = Network(job, make=Maker())
         with torch.no_grad():
             network(features[:1])
         network.to(device)

@@ -1,4 +1,4 @@
-"""Writes job files."""
+"""Job files from tables, for tests and benchmarks."""
 
 import json
 
@@ -16,9 +16,9 @@ def toml(value):
     return repr(value)
 
 
-def section_texts(sections):
+def job_text(job):
     lines = []
-    for section, values in sections.items():
+    for section, values in job.items():
         lines.append(f"[{section}]")
         lines += [f"{key} = {toml(value)}" for key, value in values.items()]
     return "\n".join(lines) + "\n"
