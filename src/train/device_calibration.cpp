@@ -55,12 +55,29 @@ void set_device_line(const DeviceRehearsals& of, DeviceProfile& profile) {
   }
 }
 
+// The same of the host. Layers that are each another have kernels of their own,
+// as those of networks do; alike ones share them.
+void set_host_line(const DeviceRehearsals& of, DeviceProfile& profile) {
+  profile.instruction_bytes = 0;
+  for (const Calibration* larger : {&of.deep, &of.spread}) {
+    std::int64_t floor = 0;
+    std::int64_t slope = 0;
+    Slope(of.shallow, *larger)
+        .set(of.shallow.process_bytes, larger->process_bytes, floor, slope);
+    profile.instruction_bytes = std::max(profile.instruction_bytes, slope);
+  }
+  profile.host_floor_bytes = 0;
+  for (const Calibration* one : {&of.shallow, &of.deep, &of.spread}) {
+    profile.host_floor_bytes = std::max(
+        profile.host_floor_bytes,
+        one->process_bytes - profile.instruction_bytes * one->instructions);
+  }
+}
+
 }  // namespace
 
 void set_figures(const DeviceRehearsals& of, DeviceProfile& profile) {
-  const Slope line(of.shallow, of.deep);
-  line.set(of.shallow.process_bytes, of.deep.process_bytes,
-           profile.host_floor_bytes, profile.instruction_bytes);
+  set_host_line(of, profile);
   profile.host_product_bytes = std::max<std::int64_t>(
       of.shallow.process_bytes - of.without.process_bytes, 0);
   profile.host_floor_bytes -= profile.host_product_bytes;

@@ -52,6 +52,8 @@ TEST(DeviceCalibration, TheLineIsAboveEveryRehearsal) {
     EXPECT_GE(forecast, one->device_bytes);
   }
   EXPECT_LE(profile.runtime_floor_bytes, 320 * kMiB);
+  // Layers that are each another cost more of the host than alike ones.
+  EXPECT_EQ(profile.instruction_bytes, (kMiB + 199) / 200);
   EXPECT_EQ(profile.host_product_bytes, 110 * kMiB);
   EXPECT_EQ(profile.host_convolution_bytes, 340 * kMiB);
   // And a granule that was not seen.

@@ -80,42 +80,83 @@ class Stages {
     return made;
   }
 
+  // Classes whose products are made at once.
+  struct Part {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+  // The library is several times slower where an extent is odd: the last
+  // classes, which do not fill a line, are a product of their own. They come
+  // first, so that what the others add is rounded last.
+  std::vector<Part> parts() const {
+    const std::int64_t whole = chunks_.classes / kRowElements * kRowElements;
+    if (!chunks_.transposed || whole == 0 || whole == chunks_.classes) {
+      return {{0, chunks_.classes}};
+    }
+    return {{whole, chunks_.classes - whole}, {0, whole}};
+  }
+
   void add(std::int64_t first, std::int64_t rows) {
-    const Operand weight{Operand::Of::input, x_ + 1, 0};
     const Operand x{Operand::Of::input, x_,
                     first * chunks_.width * size_of(dtype_)};
-    const Operand logits{Operand::Of::scratch, 0, 0};
-    const Operand gradients{Operand::Of::scratch, 0, gradients_at_};
-
-    cuda::Product score =
-        product(rows, chunks_.classes, chunks_.width, compute_);
-    score.transpose_b = chunks_.transposed;
-    score.a_at = x;
-    score.b_at = weight;
-    score.out_at = logits;
-    score.out_row = step_;
-    code_.stages.emplace_back(score);
+    for (const Part& part : parts()) add_scores(x, rows, part);
     add_rows(first, rows);
     if (!gradient_) return;
+    bool more = false;
+    for (const Part& part : parts()) {
+      add_dx(x, rows, part, more);
+      add_dweight(x, rows, part, first > 0);
+      more = true;
+    }
+  }
 
-    cuda::Product dx = product(rows, chunks_.width, chunks_.classes, dtype_);
+  // Of a weight that lies as [classes, width], or whole.
+  std::int64_t weight_at(const Part& part) const {
+    return part.first * chunks_.width;
+  }
+  Operand weight(const Part& part) const {
+    return {Operand::Of::input, x_ + 1, weight_at(part) * size_of(dtype_)};
+  }
+  Operand gradients(const Part& part) const {
+    return {Operand::Of::scratch, 0,
+            gradients_at_ + part.first * size_of(dtype_)};
+  }
+
+  void add_scores(const Operand& x, std::int64_t rows, const Part& part) {
+    cuda::Product score = product(rows, part.count, chunks_.width, compute_);
+    score.transpose_b = chunks_.transposed;
+    score.a_at = x;
+    score.b_at = weight(part);
+    score.out_at = {Operand::Of::scratch, 0, part.first * size_of(compute_)};
+    score.out_row = step_;
+    code_.stages.emplace_back(score);
+  }
+
+  void add_dx(const Operand& x, std::int64_t rows, const Part& part,
+              bool accumulate) {
+    cuda::Product dx = product(rows, chunks_.width, part.count, dtype_);
     dx.transpose_b = !chunks_.transposed;
-    dx.a_at = gradients;
+    dx.a_at = gradients(part);
     dx.a_row = step_;
-    dx.b_at = weight;
+    dx.b_at = weight(part);
     dx.out_at = {Operand::Of::output, 0, x.offset_bytes};
+    dx.accumulate = accumulate;
     code_.stages.emplace_back(dx);
+  }
 
+  void add_dweight(const Operand& x, std::int64_t rows, const Part& part,
+                   bool accumulate) {
+    const bool turned = chunks_.transposed;
     cuda::Product dweight =
-        chunks_.transposed
-            ? product(chunks_.classes, chunks_.width, rows, compute_)
-            : product(chunks_.width, chunks_.classes, rows, compute_);
+        turned ? product(part.count, chunks_.width, rows, compute_)
+               : product(chunks_.width, part.count, rows, compute_);
     dweight.transpose_a = true;
-    dweight.a_at = chunks_.transposed ? gradients : x;
-    dweight.b_at = chunks_.transposed ? x : gradients;
-    (chunks_.transposed ? dweight.a_row : dweight.b_row) = step_;
-    dweight.out_at = {Operand::Of::output, 1, 0};
-    dweight.accumulate = first > 0;
+    dweight.a_at = turned ? gradients(part) : x;
+    dweight.b_at = turned ? x : gradients(part);
+    (turned ? dweight.a_row : dweight.b_row) = step_;
+    dweight.out_at = {Operand::Of::output, 1,
+                      weight_at(part) * size_of(compute_)};
+    dweight.accumulate = accumulate;
     code_.stages.emplace_back(dweight);
   }
 
