@@ -1,10 +1,9 @@
-// The networks of examples/models: as large as published, the same in C++ and
-// as job files, and trained inside the line at a small size.
+// The networks of examples/models: as large as published, and the same in C++
+// and as job files.
 #include "models.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -39,115 +38,6 @@ TEST(Models, AreTheSameAsTheirJobFiles) {
     ASSERT_TRUE(job) << job.error().message;
     EXPECT_EQ(train::to_toml(job->model), example.model.to_toml());
   }
-}
-
-// Twenty steps.
-void train(Example example) {
-  Session session({.host = "1GiB", .threads = 2});
-  {
-    example.model.compile(session, example.compile);
-    const auto plan = example.model.plan(example.data);
-    ASSERT_TRUE(plan.fits()) << plan.summary();
-    const auto history = example.model.fit(example.data, {.epochs = 2});
-    ASSERT_EQ(history.loss.size(), 2u);
-    EXPECT_TRUE(std::isfinite(history.loss[0])) << example.name;
-    EXPECT_LT(history.loss[1], history.loss[0]) << example.name;
-    EXPECT_EQ(history.forecast_host_bytes, history.measured_host_bytes)
-        << example.name;
-    EXPECT_LE(history.measured_host_bytes, session.host_budget_bytes());
-    EXPECT_GT(session.host_held_bytes(), 0);  // the weights
-    const auto again = example.model.evaluate(example.data);
-    EXPECT_TRUE(std::isfinite(again.loss)) << example.name;
-    const Example gone = std::move(example);
-  }
-  EXPECT_EQ(session.host_held_bytes(), 0);
-}
-
-TEST(SmallModels, Conv28) {
-  train(conv28(
-      {.image = 8, .resized = 12, .filters = 4, .batch = 8, .examples = 80}));
-}
-
-TEST(SmallModels, ResNet50) {
-  auto example = resnet50({.image = 32,
-                           .classes = 10,
-                           .width = 4,
-                           .blocks = {1, 2, 1, 1},
-                           .batch = 8,
-                           .examples = 80});
-  example.compile.optimizer = Adam{};
-  train(std::move(example));
-}
-
-TEST(SmallModels, MobileNetV2) {
-  auto example = mobilenet_v2({.image = 32,
-                               .classes = 10,
-                               .width = 0.25,
-                               .most = 2,
-                               .batch = 8,
-                               .examples = 80});
-  example.compile.optimizer = Adam{};
-  train(std::move(example));
-}
-
-TEST(SmallModels, Vgg16) {
-  auto example = vgg16({.image = 32,
-                        .classes = 10,
-                        .width = 4,
-                        .hidden = 32,
-                        .batch = 8,
-                        .examples = 80});
-  example.compile.optimizer = Adam{};
-  train(std::move(example));
-}
-
-TEST(SmallModels, UNet) {
-  auto example = unet({.image = 16,
-                       .channels = 2,
-                       .width = 4,
-                       .depth = 2,
-                       .batch = 8,
-                       .examples = 80});
-  example.compile.optimizer = Adam{.learning_rate = 0.003};
-  train(std::move(example));
-}
-
-// So many classes that the logits are never whole.
-TEST(SmallModels, Gpt2) {
-  train(gpt2({.vocabulary = 5000,
-              .context = 16,
-              .tokens = 12,
-              .width = 16,
-              .heads = 2,
-              .layers = 2,
-              .dropout = 0.1,
-              .batch = 8,
-              .examples = 80}));
-}
-
-TEST(SmallModels, BertBase) {
-  auto example = bert_base({.vocabulary = 60,
-                            .context = 16,
-                            .tokens = 12,
-                            .width = 16,
-                            .heads = 2,
-                            .layers = 2,
-                            .batch = 8,
-                            .examples = 80});
-  example.compile.optimizer = Adam{.learning_rate = 0.003};
-  train(std::move(example));
-}
-
-TEST(SmallModels, LstmForecaster) {
-  train(lstm_forecaster(
-      {.steps = 7, .features = 3, .units = 6, .batch = 8, .examples = 80}));
-}
-
-TEST(SmallModels, TwoTower) {
-  auto example = two_tower(
-      {.users = 30, .items = 40, .width = 4, .batch = 8, .examples = 80});
-  example.compile.optimizer = Adam{.learning_rate = 0.01};
-  train(std::move(example));
 }
 
 // By hand: a convolution, a flattening, a product.

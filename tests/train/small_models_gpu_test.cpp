@@ -1,0 +1,63 @@
+// Each network trains twenty steps inside both lines, on a GPU, in f32 and
+// bf16.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "device/cuda_device.h"
+#include "train/cuda_profile.h"
+#include "train/small_models.h"
+
+namespace plimsoll::examples {
+namespace {
+
+using Case = std::tuple<std::size_t, const char*>;
+
+class SmallModelsGpu : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    const auto memory = train::cuda_memory("cuda:0");
+    if (!memory) GTEST_SKIP() << "needs a GPU: " << memory.error().message;
+    const auto module = open_cuda_module();
+    if (!module) GTEST_SKIP() << "needs a GPU: " << module.error().message;
+  }
+};
+
+TEST_P(SmallModelsGpu, TrainInsideBothLines) {
+  const auto [number, precision] = GetParam();
+  Example example = std::move(trained_networks()[number]);
+  example.compile.precision = precision;
+  Session session(
+      {.host = "4GiB", .device = "cuda:0", .device_memory = "2GiB"});
+  {
+    example.model.compile(session, example.compile);
+    const auto plan = example.model.plan(example.data);
+    ASSERT_TRUE(plan.fits()) << plan.summary();
+    const auto history = example.model.fit(example.data, {.epochs = 2});
+    ASSERT_EQ(history.loss.size(), 2u);
+    EXPECT_TRUE(std::isfinite(history.loss[0]));
+    EXPECT_LT(history.loss[1], history.loss[0]);
+    EXPECT_EQ(history.forecast_host_bytes, history.measured_host_bytes);
+    EXPECT_EQ(history.forecast_device_bytes, history.measured_device_bytes);
+    EXPECT_GT(history.measured_device_bytes, 0);
+    EXPECT_LE(history.measured_device_bytes, session.device_budget_bytes());
+    EXPECT_GT(session.device_held_bytes(), 0);  // the weights
+    const Example gone = std::move(example);
+  }
+  EXPECT_EQ(session.host_held_bytes(), 0);
+  EXPECT_EQ(session.device_held_bytes(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SmallModelsGpu,
+    ::testing::Combine(::testing::Range(std::size_t{0},
+                                        trained_networks().size()),
+                       ::testing::Values("f32", "bf16")),
+    [](const auto& test) {
+      return trained_networks()[std::get<0>(test.param)].name + "_" +
+             std::get<1>(test.param);
+    });
+
+}  // namespace
+}  // namespace plimsoll::examples
