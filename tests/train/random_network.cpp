@@ -32,7 +32,7 @@ class Maker {
  public:
   Maker(std::uint64_t seed, bool large) : random_(seed), large_(large) {
     dtype_ = !large && pick(5) == 0 ? DType::f64 : DType::f32;
-    batch_ = large ? 3072 + pick(1025)
+    batch_ = large ? 4096 + pick(1025)
                    : static_cast<std::int64_t>(std::exp2(
                          12.0 * static_cast<double>(pick(1001)) / 1000.0));
   }
