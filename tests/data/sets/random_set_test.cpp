@@ -89,7 +89,7 @@ TEST(UniformRows, PairsAreIndependent) {
     return sum;
   };
   const double most = 255 + 5 * std::sqrt(2 * 255.0);
-  for (const std::size_t lag : {1, 2, 3, 16, 224 * 3, 4096}) {
+  for (const int lag : {1, 2, 3, 16, 224 * 3, 4096}) {
     EXPECT_LT(chi(x.data(), x.data() + lag), most) << lag;
   }
   EXPECT_LT(chi(x.data(), other.data()), most);
