@@ -55,10 +55,11 @@ Result<std::int64_t> Shape::checked_elements(std::int64_t batch) const {
 
 bool Shape::same_elements(const Shape& other) const {
   const auto symbolic_size = [](const Shape& shape) {
-    std::int64_t product = 1;
+    // Wraps around where no memory holds it: refused elsewhere, by its size.
+    std::uint64_t product = 1;
     int batches = 0;
     for (const Dim& dim : shape.dims_) {
-      product *= dim.size;
+      product *= static_cast<std::uint64_t>(dim.size);
       batches += dim.per_batch ? 1 : 0;
     }
     return std::pair(product, batches);

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "graph/lowered.h"
+#include "graph/sizes.h"
 
 namespace plimsoll::graph {
 namespace {
@@ -31,7 +32,7 @@ class Lowering {
   }
 
   Result<LoweredGraph> run() {
-    PLIMSOLL_RETURN_IF_ERROR(check_sizes());
+    PLIMSOLL_RETURN_IF_ERROR(check_sizes(graph_, program_.batch));
     find_last_readers();
     for (const Assign& assign : graph_.assigns) {
       assigned_to_[assign.value.pos()] = assign.state;
@@ -54,23 +55,6 @@ class Lowering {
  private:
   TensorType fixed_type(ValueId id) const {
     return graph_.type(id).at(program_.batch);
-  }
-
-  Status check_sizes() const {
-    for (const Value& value : graph_.values) {
-      const auto elements = value.type.shape.checked_elements(program_.batch);
-      if (!elements) {
-        return Error{ErrorCode::bad_input,
-                     value.name + ": " + elements.error().message};
-      }
-      if (*elements > (std::int64_t{1} << 50) / size_of(value.type.dtype)) {
-        return Error{
-            ErrorCode::bad_input,
-            fmt::format("{}: {} at batch {} is more than 2^50 bytes",
-                        value.name, value.type.to_string(), program_.batch)};
-      }
-    }
-    return {};
   }
 
   // A view's readers read the viewed value, so they count for its root.

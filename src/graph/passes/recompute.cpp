@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/passes/rewrite.h"
+#include "graph/sizes.h"
 
 namespace plimsoll::graph {
 namespace {
@@ -196,7 +197,8 @@ Graph recompute(const Graph& graph, std::int64_t batch,
   const bool trains = std::any_of(
       graph.nodes.begin(), graph.nodes.end(),
       [](const Node& node) { return node.phase == Phase::backward; });
-  if (!trains) return graph;
+  // Lowering says which value is too large.
+  if (!trains || !check_sizes(graph, batch)) return graph;
   std::vector<Chain> chains = Chooser(graph, batch, catalog).choose(limits);
   Graph result = graph;
   result.nodes.clear();
