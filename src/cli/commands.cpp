@@ -16,6 +16,7 @@
 #include "train/calibration.h"
 #include "train/cuda_profile.h"
 #include "train/job_file/job_file.h"
+#include "train/work_rehearsal.h"
 
 namespace plimsoll::cli {
 int run(const Message& message) {

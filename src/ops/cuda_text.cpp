@@ -45,10 +45,6 @@ std::string_view cuda_type(DType dtype) {
   return dtype == DType::boolean ? "boolean" : name_of(dtype);
 }
 
-DType cuda_compute(DType dtype) {
-  return dtype == DType::f64 ? DType::f64 : DType::f32;
-}
-
 std::string cuda_number(DType compute, double value) {
   const bool wide = compute == DType::f64;
   const double rounded =

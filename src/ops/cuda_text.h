@@ -25,9 +25,8 @@ struct CudaGap {
 std::string cuda_text(std::string_view text,
                       std::initializer_list<CudaGap> gaps);
 
-// Names of the prelude: of what is stored, and of what it is computed in.
+// Its name in the prelude.
 std::string_view cuda_type(DType dtype);
-DType cuda_compute(DType dtype);
 // The value rounded to `compute` (f32 or f64), exactly.
 std::string cuda_number(DType compute, double value);
 // The type that indexes so many elements.

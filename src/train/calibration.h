@@ -57,17 +57,6 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal);
 // The same, by the calibrator's command.
 Result<Calibration> rehearse(const std::string& calibrator,
                              const Rehearsal& rehearsal);
-
-// By how many bytes a process grows that runs a job's work of libraries, by the
-// calibrator's command.
-Result<LibraryCost> rehearse_library_work(const std::string& calibrator,
-                                          const std::string& device,
-                                          const std::string& work);
-// The command's side, for a process of its own.
-Result<LibraryCost> run_library_work(const std::string& device,
-                                     const std::string& path);
-std::string to_text(const LibraryCost& cost);
-
 // Enough layers to tell a slope from the noise of a page here and there; of
 // those that are spread, each kernel has to be compiled.
 inline constexpr int kMoreLayers = 60;

@@ -2,10 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <optional>
-#include <sstream>
-
 #include "device/cuda_device.h"
 #include "device/device_name.h"
 #include "device/nvml/visible_gpus.h"
@@ -13,6 +9,7 @@
 #include "train/device_calibration.h"
 #include "train/process_config.h"
 #include "train/profile_cache.h"
+#include "train/work_rehearsal.h"
 
 namespace plimsoll::train {
 namespace {
@@ -38,18 +35,6 @@ DeviceProfile estimated_profile(const GpuFacts& facts) {
   return profile;
 }
 
-}  // namespace
-
-bool has_cuda_module() {
-#ifdef PLIMSOLL_HAS_CUDA
-  return true;
-#else
-  return false;
-#endif
-}
-
-namespace {
-
 // Everything that changes what a process with the device costs.
 Result<std::string> key_of(const CudaProfileRequest& request,
                            const GpuFacts& facts) {
@@ -63,47 +48,21 @@ Result<std::string> key_of(const CudaProfileRequest& request,
   return key;
 }
 
-std::optional<std::int64_t> bytes_of(const std::string& text) {
-  std::int64_t bytes = -1;
-  std::istringstream(text) >> bytes;
-  return bytes >= 0 ? std::optional(bytes) : std::nullopt;
-}
-
-// A job's first work is run once; what is looked at beside it (other batch
-// sizes) has the same kinds, or was measured for a job of its own.
-class WorkMeasure {
- public:
-  WorkMeasure(CudaProfileRequest request, std::string key)
-      : request_(std::move(request)), key_(std::move(key)) {}
-
-  Result<std::int64_t> operator()(const std::string& work) {
-    const std::string key = key_ + " " + work;
-    const auto kept = cached_text(kKind, key, [](const std::string& text) {
-      return bytes_of(text).has_value();
-    });
-    if (kept) return largest_ = std::max(largest_, *bytes_of(*kept));
-    if (largest_ > 0) return largest_;
-    PLIMSOLL_ASSIGN(
-        const LibraryCost cost,
-        rehearse_library_work(request_.calibrator, request_.device, work));
-    keep_text(kKind, key, fmt::format("{}\n", cost.host_bytes));
-    return largest_ = cost.host_bytes;
-  }
-
- private:
-  static constexpr const char* kKind = "cuda-work";
-  CudaProfileRequest request_;
-  std::string key_;
-  std::int64_t largest_ = 0;
-};
-
 }  // namespace
+
+bool has_cuda_module() {
+#ifdef PLIMSOLL_HAS_CUDA
+  return true;
+#else
+  return false;
+#endif
+}
 
 Result<LibraryMeasure> cuda_library_measure(const CudaProfileRequest& request) {
   if (request.calibrator.empty()) return LibraryMeasure();
   PLIMSOLL_ASSIGN(const GpuFacts facts, facts_of(request.device));
   PLIMSOLL_ASSIGN(std::string key, key_of(request, facts));
-  return LibraryMeasure(WorkMeasure(request, std::move(key)));
+  return library_measure_by(request.calibrator, request.device, std::move(key));
 }
 
 Result<DeviceProfile> cuda_profile(const CudaProfileRequest& request) {

@@ -10,6 +10,7 @@
 #include "data/reader_thread.h"
 #include "data/sets/resident_set.h"
 #include "graph/passes/recompute.h"
+#include "graph/remembered_kernels.h"
 #include "memory/capped_resource.h"
 #include "ops/cuda_kernels.h"
 #include "ops/standard_ops.h"
@@ -22,7 +23,10 @@ namespace {
 class JobPlanner {
  public:
   JobPlanner(const JobSpec& job, const JobData& data, Machine& machine)
-      : job_(job), data_(data), machine_(machine) {}
+      : job_(job),
+        data_(data),
+        machine_(machine),
+        home_kernels_(machine.catalog()) {}
 
   Result<PlannedJob> run() {
     PLIMSOLL_ASSIGN(
@@ -76,7 +80,7 @@ class JobPlanner {
   }
 
   graph::PlaceCatalogs catalogs() const {
-    graph::PlaceCatalogs catalogs = machine_.catalog();
+    graph::PlaceCatalogs catalogs = home_kernels_;
     if (const DeviceProfile* device = machine_.device_profile()) {
       catalogs.host = &machine_.kernels();
       catalogs.to_host_bytes_per_second = device->copy_to_host_bytes_per_second;
@@ -168,7 +172,7 @@ class JobPlanner {
   graph::Graph kept_little(const graph::Graph& graph,
                            std::int64_t batch) const {
     constexpr graph::RecomputeLimits kLimits = {0.01, 256 * kKiB};
-    return graph::recompute(graph, batch, catalogs().home, kLimits);
+    return graph::recompute(graph, batch, home_kernels_, kLimits);
   }
 
   // On the CPU equal instructions share a kernel; see runtime::Program.
@@ -441,6 +445,7 @@ class JobPlanner {
   const JobSpec& job_;
   const JobData& data_;
   Machine& machine_;
+  const graph::RememberedKernels home_kernels_;
   PlannedJob planned_;
   std::vector<plan::ProgramPlan> plans_;
   std::int64_t kernel_bytes_ = 0;              // at home

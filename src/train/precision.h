@@ -10,9 +10,7 @@ namespace plimsoll::train {
 
 // Of parameters, optimizer state, statistics, labels and losses: f64 where the
 // job says so, f32 otherwise. bf16 and f16 are for what lies between.
-constexpr DType master_dtype(DType precision) {
-  return precision == DType::f64 ? DType::f64 : DType::f32;
-}
+constexpr DType master_dtype(DType precision) { return wide_dtype(precision); }
 
 // What a layer computes in: its own, or the job's.
 DType compute_dtype(const Layer& layer, DType precision);

@@ -1,13 +1,17 @@
+#include "train/work_rehearsal.h"
+
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "device/cpu/run_program.h"
 #include "device/device_name.h"
-#include "train/calibration.h"
+#include "train/profile_cache.h"
 
 namespace plimsoll::train {
 namespace {
@@ -38,11 +42,9 @@ class WorkFile {
   bool written_ = false;
 };
 
-}  // namespace
-
-Result<LibraryCost> rehearse_library_work(const std::string& calibrator,
-                                          const std::string& device,
-                                          const std::string& work) {
+Result<LibraryCost> rehearse(const std::string& calibrator,
+                             const std::string& device,
+                             const std::string& work) {
   const WorkFile file(work);
   if (!file.written()) {
     return Error{ErrorCode::io,
@@ -59,6 +61,49 @@ Result<LibraryCost> rehearse_library_work(const std::string& calibrator,
                  fmt::format("calibration printed \"{}\"", text)};
   }
   return cost;
+}
+
+std::optional<std::int64_t> host_bytes_of(const std::string& text) {
+  std::int64_t bytes = -1;
+  std::istringstream(text) >> bytes;
+  return bytes >= 0 ? std::optional(bytes) : std::nullopt;
+}
+
+// A job's first work is run once; what is looked at beside it (other batch
+// sizes) has the same kinds, or was measured for a job of its own.
+class WorkMeasure {
+ public:
+  WorkMeasure(std::string calibrator, std::string device, std::string key)
+      : calibrator_(std::move(calibrator)),
+        device_(std::move(device)),
+        key_(std::move(key)) {}
+
+  Result<std::int64_t> operator()(const std::string& work) {
+    const std::string key = key_ + " " + work;
+    const auto kept = cached_text(kKind, key, [](const std::string& text) {
+      return host_bytes_of(text).has_value();
+    });
+    if (kept) return largest_ = std::max(largest_, *host_bytes_of(*kept));
+    if (largest_ > 0) return largest_;
+    PLIMSOLL_ASSIGN(const LibraryCost cost,
+                    rehearse(calibrator_, device_, work));
+    keep_text(kKind, key, fmt::format("{}\n", cost.host_bytes));
+    return largest_ = cost.host_bytes;
+  }
+
+ private:
+  static constexpr const char* kKind = "cuda-work";
+  std::string calibrator_;
+  std::string device_;
+  std::string key_;
+  std::int64_t largest_ = 0;
+};
+
+}  // namespace
+
+LibraryMeasure library_measure_by(std::string calibrator, std::string device,
+                                  std::string key) {
+  return WorkMeasure(std::move(calibrator), std::move(device), std::move(key));
 }
 
 Result<LibraryCost> run_library_work(const std::string& device,

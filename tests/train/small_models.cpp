@@ -1,5 +1,9 @@
 #include "train/small_models.h"
 
+#include <gtest/gtest.h>
+
+#include <cmath>
+
 namespace plimsoll::examples {
 namespace {
 
@@ -72,6 +76,32 @@ std::vector<Example> trained_networks() {
           {.users = 30, .items = 40, .width = 4, .batch = 8, .examples = 80}),
       0.01));
   return all;
+}
+
+void expect_to_train(Example example, Session& session) {
+  {
+    example.model.compile(session, example.compile);
+    const auto plan = example.model.plan(example.data);
+    ASSERT_TRUE(plan.fits()) << plan.summary();
+    const auto history = example.model.fit(example.data, {.epochs = 2});
+    ASSERT_EQ(history.loss.size(), 2u);
+    EXPECT_TRUE(std::isfinite(history.loss[0]));
+    EXPECT_LT(history.loss[1], history.loss[0]);
+    EXPECT_EQ(history.forecast_host_bytes, history.measured_host_bytes);
+    EXPECT_LE(history.measured_host_bytes, session.host_budget_bytes());
+    EXPECT_EQ(history.forecast_device_bytes, history.measured_device_bytes);
+    EXPECT_LE(history.measured_device_bytes, session.device_budget_bytes());
+    const bool on_device = session.device_budget_bytes() > 0;
+    EXPECT_EQ(history.measured_device_bytes > 0, on_device);
+    EXPECT_GT(
+        on_device ? session.device_held_bytes() : session.host_held_bytes(),
+        0);  // the weights
+    const auto again = example.model.evaluate(example.data);
+    EXPECT_TRUE(std::isfinite(again.loss));
+    const Example gone = std::move(example);
+  }
+  EXPECT_EQ(session.host_held_bytes(), 0);
+  EXPECT_EQ(session.device_held_bytes(), 0);
 }
 
 }  // namespace plimsoll::examples

@@ -2,7 +2,6 @@
 // bf16.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <tuple>
 
 #include "device/cuda_device.h"
@@ -30,23 +29,7 @@ TEST_P(SmallModelsGpu, TrainInsideBothLines) {
   example.compile.precision = precision;
   Session session(
       {.host = "4GiB", .device = "cuda:0", .device_memory = "2GiB"});
-  {
-    example.model.compile(session, example.compile);
-    const auto plan = example.model.plan(example.data);
-    ASSERT_TRUE(plan.fits()) << plan.summary();
-    const auto history = example.model.fit(example.data, {.epochs = 2});
-    ASSERT_EQ(history.loss.size(), 2u);
-    EXPECT_TRUE(std::isfinite(history.loss[0]));
-    EXPECT_LT(history.loss[1], history.loss[0]);
-    EXPECT_EQ(history.forecast_host_bytes, history.measured_host_bytes);
-    EXPECT_EQ(history.forecast_device_bytes, history.measured_device_bytes);
-    EXPECT_GT(history.measured_device_bytes, 0);
-    EXPECT_LE(history.measured_device_bytes, session.device_budget_bytes());
-    EXPECT_GT(session.device_held_bytes(), 0);  // the weights
-    const Example gone = std::move(example);
-  }
-  EXPECT_EQ(session.host_held_bytes(), 0);
-  EXPECT_EQ(session.device_held_bytes(), 0);
+  expect_to_train(std::move(example), session);
 }
 
 INSTANTIATE_TEST_SUITE_P(

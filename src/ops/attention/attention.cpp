@@ -39,7 +39,7 @@ class Inference {
       return wrong(fmt::format("scale must be a number, not {}", scale));
     }
     const Shape& shape = q().shape;
-    const TensorType lse = {attention_compute(q().dtype),
+    const TensorType lse = {wide_dtype(q().dtype),
                             {shape[0], shape[2], shape[1]}};
     if (!backward()) return TypeList{q(), lse};
     PLIMSOLL_RETURN_IF_ERROR(check_same("dy", form_.dy, q()));

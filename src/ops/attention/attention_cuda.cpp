@@ -224,7 +224,7 @@ class Texts {
         dtype_(query.inputs[0].dtype),
         matrix_(settings.matrix_units &&
                 attention_fits_matrix_units(dtype_, shape_)),
-        tile_(attention_tile(cuda_compute(dtype_))) {}
+        tile_(attention_tile(wide_dtype(dtype_))) {}
 
   const AttentionShape& shape() const { return shape_; }
   bool matrix_units() const { return matrix_; }
@@ -304,7 +304,7 @@ class Texts {
 
   std::string without_tiles(std::string_view body, std::int64_t tasks,
                             std::int64_t heads) const {
-    const DType compute = cuda_compute(dtype_);
+    const DType compute = wide_dtype(dtype_);
     const std::string scale = cuda_number(compute, shape_.scale);
     return cuda_text(
         body,
@@ -380,7 +380,7 @@ Result<cuda::OpCode> backward_code(const KernelQuery& query,
   cuda::OpCode code;
   code.name = name_of(query, texts);
   code.matrix_units = texts.matrix_units();
-  code.scratch_bytes = rows * size_of(cuda_compute(query.inputs[0].dtype));
+  code.scratch_bytes = rows * size_of(wide_dtype(query.inputs[0].dtype));
   code.stages.emplace_back(cuda_function(query, texts.levels(),
                                          cuda_blocks((rows + 15) / 16),
                                          part_of(cost, 0.01)));

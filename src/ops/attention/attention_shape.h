@@ -54,9 +54,4 @@ AttentionShape attention_shape(std::span<const graph::TensorType> inputs,
                                const AttentionForm& form,
                                const graph::Attrs& attrs);
 
-// Of sums and of what is kept for backward.
-inline DType attention_compute(DType dtype) {
-  return dtype == DType::f64 ? DType::f64 : DType::f32;
-}
-
 }  // namespace plimsoll::ops

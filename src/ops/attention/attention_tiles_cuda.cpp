@@ -182,7 +182,7 @@ std::int64_t attention_tile(DType compute) {
 }
 
 std::string attention_tiles_text(const AttentionShape& shape, DType dtype) {
-  const DType compute = cuda_compute(dtype);
+  const DType compute = wide_dtype(dtype);
   const std::int64_t most = 16 / size_of(compute);
   return cuda_text(
       kTiles, {{"T", cuda_type(dtype)},

@@ -86,7 +86,7 @@ $finish      y.v[v] = store<T>(sum);
     write<$V>(out0 + i * $V, y);
   }
 )",
-      {{"C", cuda_type(cuda_compute(type.dtype))},
+      {{"C", cuda_type(wide_dtype(type.dtype))},
        {"T", cuda_type(type.dtype)},
        {"I", cuda_index(elements)},
        {"V", cuda_width(size_of(type.dtype), shape.filters)},

@@ -283,7 +283,7 @@ class OwnConvolution {
         "         OW = {}, KH = {}, KW = {}, taps = KH * KW, sh = {}, sw = "
         "{},\n"
         "         dh = {}, dw = {}, pad_top = {}, pad_left = {} }};\n",
-        cuda_type(dtype_), cuda_type(cuda_compute(dtype_)),
+        cuda_type(dtype_), cuda_type(wide_dtype(dtype_)),
         cuda_type(query_.outputs[0].dtype), cuda_index(most), shape_.channels,
         shape_.channels_per_group(), shape_.filters, shape_.filters_per_group(),
         shape_.in[0], shape_.in[1], shape_.out[0], shape_.out[1],
@@ -334,7 +334,7 @@ class OwnConvolution {
     const std::int64_t results = query_.outputs[0].shape.elements();
     const std::int64_t width = weights_side_by_side();
     const std::int64_t tasks = results / width;
-    const std::int64_t sum_bytes = size_of(cuda_compute(dtype_));
+    const std::int64_t sum_bytes = size_of(wide_dtype(dtype_));
     // By the shape alone: parts decide how sums are rounded.
     const std::int64_t all = shape_.batch * shape_.out[0];
     const std::int64_t most = std::min(

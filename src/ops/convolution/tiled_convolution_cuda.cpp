@@ -167,7 +167,7 @@ cuda::OpCode tiled_convolution(const KernelQuery& query, ConvPass pass,
       "         from_columns = {}, phase_rows = {}, phase_columns = {},\n"
       "         n_tiles = {} }};\n"
       "  const I pixels = {}, m_tiles = {}, tiles = {};\n",
-      cuda_type(dtype), cuda_type(cuda_compute(dtype)), cuda_index(most), k, n,
+      cuda_type(dtype), cuda_type(wide_dtype(dtype)), cuda_index(most), k, n,
       shape.kernel[1], shape.kernel[0] * shape.kernel[1], settings.strides[0],
       settings.strides[1], settings.dilations[0], settings.dilations[1],
       settings.padding[0], settings.padding[2], rows, columns, to[0], to[1],

@@ -68,8 +68,7 @@ bool fits(DType dtype, DType compute) {
 // Nothing where no loop fits: the catalogue then names op and dtypes.
 std::optional<Setup> set_up(const KernelQuery& query, int threads) {
   Setup setup;
-  setup.compute =
-      query.outputs[0].dtype == DType::f64 ? DType::f64 : DType::f32;
+  setup.compute = wide_dtype(query.outputs[0].dtype);
   std::vector<bool> out_slot;
   for (const graph::TensorType& output : query.outputs) {
     if (!fits(output.dtype, setup.compute)) return std::nullopt;

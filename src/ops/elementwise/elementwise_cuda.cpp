@@ -104,7 +104,7 @@ std::string expression_text(const Domain& domain,
 std::string body_of(const KernelQuery& query, const Domain& domain,
                     const ElementwiseExpression& expression,
                     std::int64_t width) {
-  const DType compute = cuda_compute(query.outputs[0].dtype);
+  const DType compute = wide_dtype(query.outputs[0].dtype);
   std::string once, reads, writes, results, keep;
   for (std::size_t k = 0; k < domain.inputs.size(); ++k) {
     const InputAccess& input = domain.inputs[k];
@@ -154,7 +154,7 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
   for (const auto types : {query.inputs, query.outputs}) {
     for (const graph::TensorType& one : types) {
       if (!is_floating(one.dtype) ||
-          cuda_compute(one.dtype) != cuda_compute(type.dtype)) {
+          wide_dtype(one.dtype) != wide_dtype(type.dtype)) {
         return cuda::OpCode();
       }
       widest = std::max(widest, size_of(one.dtype));

@@ -162,7 +162,7 @@ Sizes sizes_of(const CudaSummedRows& how, const graph::TensorType& dy) {
   s.pieces = s.count > 0 ? (s.count - 1) / s.piece + 1 : 0;
   if (s.pieces > 1) {
     s.scratch_bytes +=
-        how.planes * s.pieces * how.width * size_of(cuda_compute(dy.dtype));
+        how.planes * s.pieces * how.width * size_of(wide_dtype(dy.dtype));
   }
   return s;
 }
@@ -190,7 +190,7 @@ cuda::OpCode cuda_summed_rows(const graph::KernelQuery& query,
                                              {"N", fmt::format("{}u", s.count)},
                                              {"dy", how.dy}});
     return cuda_text(text, {{"T", cuda_type(dy.dtype)},
-                            {"C", cuda_type(cuda_compute(dy.dtype))},
+                            {"C", cuda_type(wide_dtype(dy.dtype))},
                             {"V", s.vector},
                             {"N", fmt::format("{}u", s.count)},
                             {"D", how.width},

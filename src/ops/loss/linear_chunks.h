@@ -9,11 +9,6 @@
 
 namespace plimsoll::ops {
 
-// Of logits, losses and the weight's gradient.
-inline DType linear_compute(DType dtype) {
-  return dtype == DType::f64 ? DType::f64 : DType::f32;
-}
-
 struct LinearChunks {
   std::int64_t rows = 0;     // examples
   std::int64_t width = 0;    // of an example
@@ -34,7 +29,7 @@ struct LinearChunks {
     chunks.classes = weight.shape.extent(chunks.transposed ? 0 : 1);
     const std::int64_t bytes = size_of(x.dtype);
     const std::int64_t row_bytes =
-        chunks.classes * size_of(linear_compute(x.dtype));
+        chunks.classes * size_of(wide_dtype(x.dtype));
     std::int64_t most = std::max(
         {kLeastBytes / row_bytes, chunks.rows / kParts, std::int64_t{1}});
     // Chunks of x begin on whole cache lines, and go well with tiles.

@@ -49,18 +49,16 @@ Result<TypeList> infer(Types inputs, const Attrs& attrs) {
   if (!fit(inputs, 0, attrs)) {
     return mistake("linear_cross_entropy", inputs, attrs);
   }
-  return TypeList{{linear_compute(inputs[0].dtype), inputs[2].shape}};
+  return TypeList{{wide_dtype(inputs[0].dtype), inputs[2].shape}};
 }
 
 Result<TypeList> infer_grad(Types inputs, const Attrs& attrs) {
   if (!fit(inputs, 1, attrs) ||
-      inputs[0] !=
-          TensorType{linear_compute(inputs[1].dtype), inputs[3].shape}) {
+      inputs[0] != TensorType{wide_dtype(inputs[1].dtype), inputs[3].shape}) {
     return mistake("linear_cross_entropy_grad", inputs, attrs);
   }
   // The sums over chunks are f32 beside bf16 and f16.
-  return TypeList{inputs[1],
-                  {linear_compute(inputs[2].dtype), inputs[2].shape}};
+  return TypeList{inputs[1], {wide_dtype(inputs[2].dtype), inputs[2].shape}};
 }
 
 // One product forward, three backward; each chunk reads the weight again.
@@ -96,7 +94,7 @@ Result<std::vector<ValueId>> gradient(graph::GradientContext& context) {
                                node.attrs);
   if (made.empty()) return context.builder.status().error();
   const DType dtype = context.builder.type(node.inputs[1]).dtype;
-  const bool rounds = dtype != linear_compute(dtype);
+  const bool rounds = dtype != wide_dtype(dtype);
   return std::vector{made[0],
                      rounds ? cast(context.builder, made[1], dtype) : made[1],
                      ValueId()};

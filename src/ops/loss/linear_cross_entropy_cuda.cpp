@@ -27,7 +27,7 @@ class Stages {
         query.inputs[static_cast<std::size_t>(x_ + 1)];
     chunks_ = LinearChunks::of(x, weight, *query.attrs);
     dtype_ = x.dtype;
-    compute_ = linear_compute(dtype_);
+    compute_ = wide_dtype(dtype_);
     tf32_ = settings.tf32 && dtype_ == DType::f32;
     step_ = round_up(chunks_.classes, kRowElements);
     // Gradients of another type lie beside the logits, others in their place.

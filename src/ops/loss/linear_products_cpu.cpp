@@ -103,7 +103,7 @@ Result<LinearPlan> plan_linear(const graph::KernelQuery& query, bool gradient,
   plan.chunks =
       LinearChunks::of(query.inputs[x], query.inputs[x + 1], *query.attrs);
   plan.dtype = query.inputs[x].dtype;
-  plan.compute = linear_compute(plan.dtype);
+  plan.compute = wide_dtype(plan.dtype);
   plan.gradient = gradient;
   plan.weight_rows = query.inputs[x + 1].shape.extent(0);
   plan.panel_width = query.inputs[x + 1].shape.extent(1);

@@ -60,7 +60,7 @@ cuda::Function epilogue(const KernelQuery& query, const ProductShape& shape) {
     $finish
   }
 )",
-      {{"C", cuda_type(cuda_compute(query.outputs[0].dtype))},
+      {{"C", cuda_type(wide_dtype(query.outputs[0].dtype))},
        {"I", cuda_index(elements)},
        {"N", elements},
        {"finish", finish_of(shape, query.outputs[0].dtype)}});
@@ -165,7 +165,7 @@ cuda::OpCode small_product(const KernelQuery& query,
                   shape.b_batch, shape.n, shape.b_col);
   const std::string types =
       fmt::format("  typedef {} A;\n  typedef {} C;\n  typedef {} I;\n",
-                  cuda_type(operands), cuda_type(cuda_compute(operands)),
+                  cuda_type(operands), cuda_type(wide_dtype(operands)),
                   cuda_index(most_elements));
   const std::string body =
       types + cuda_text(warps ? kWarps : kThreads,

@@ -137,7 +137,7 @@ Batch batch_of(const KernelQuery& query) {
   Batch batch;
   batch.form = norm_form(query.op->name, *query.attrs);
   batch.dtype = query.inputs[0].dtype;
-  batch.compute = cuda_compute(batch.dtype);
+  batch.compute = wide_dtype(batch.dtype);
   batch.shape =
       norm_shape(batch.form.kind, query.inputs[0].shape, *query.attrs);
   if (batch.shape.elements() > 0) {

@@ -105,7 +105,7 @@ std::string norm_types_text(const graph::KernelQuery& query,
   }
   return fmt::format(
       "  typedef {} T;\n  typedef {} C;\n  typedef {} I;\n  typedef {} P;\n",
-      cuda_type(dtype), cuda_type(cuda_compute(dtype)),
+      cuda_type(dtype), cuda_type(wide_dtype(dtype)),
       cuda_index(shape.elements()), cuda_type(parameters));
 }
 

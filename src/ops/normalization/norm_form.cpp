@@ -71,8 +71,4 @@ NormShape norm_shape(NormKind kind, const Shape& x, const graph::Attrs& attrs) {
   return shape;
 }
 
-DType statistics_dtype(DType dtype) {
-  return dtype == DType::f64 ? DType::f64 : DType::f32;
-}
-
 }  // namespace plimsoll::ops

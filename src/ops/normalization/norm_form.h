@@ -59,7 +59,4 @@ struct NormShape {
 
 NormShape norm_shape(NormKind kind, const Shape& x, const graph::Attrs& attrs);
 
-// Statistics are in f32 for bf16 and f16.
-DType statistics_dtype(DType dtype);
-
 }  // namespace plimsoll::ops

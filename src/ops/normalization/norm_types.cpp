@@ -102,7 +102,7 @@ class Inference {
     if (position < 0) return {};
     const TensorType& type = input(position);
     const Shape wanted{x().shape.extent(-1)};
-    const DType wide = statistics_dtype(x().dtype);
+    const DType wide = wide_dtype(x().dtype);
     if (type.shape == wanted &&
         (type.dtype == x().dtype || type.dtype == wide)) {
       return {};
@@ -121,7 +121,7 @@ class Inference {
     } else {
       dims = {dims.back()};
     }
-    return {statistics_dtype(x().dtype), Shape(std::move(dims))};
+    return {wide_dtype(x().dtype), Shape(std::move(dims))};
   }
 
   Status check_statistic(std::string_view name, int position) const {
@@ -146,7 +146,7 @@ class Inference {
         const auto name = attrs_.get<std::string>("dtype");
         const auto dtype = parse_dtype(name);
         if (!dtype ||
-            (*dtype != x().dtype && *dtype != statistics_dtype(x().dtype))) {
+            (*dtype != x().dtype && *dtype != wide_dtype(x().dtype))) {
           return wrong(fmt::format("dbeta cannot be {} for x {}", name,
                                    x().to_string()));
         }

@@ -140,7 +140,7 @@ Result<cuda::OpCode> row_norm_code(const KernelQuery& query,
            {"channel", places.channel},
            {"middle", middle},
            {"rest", has_mean ? "div(Threads::join<Sum>(left), (C)n)" : "(C)0"},
-           {"epsilon", cuda_number(cuda_compute(x.dtype),
+           {"epsilon", cuda_number(wide_dtype(x.dtype),
                                    query.attrs->get<double>("epsilon"))},
            {"gamma", gamma_text(form)},
            {"beta", beta_text(form)},
@@ -173,7 +173,7 @@ Result<cuda::OpCode> row_norm_grad_code(const KernelQuery& query,
   }
   // Sums come first: dx may take the place of what they are of.
   const ColumnCut cut = cut_columns(shape.all_rows(), shape.channels);
-  const DType compute = cuda_compute(x.dtype);
+  const DType compute = wide_dtype(x.dtype);
   code.name += fmt::format(",{}", cut.name());
   code.scratch_bytes = 2 * cut.channels * cut.parts * size_of(compute);
   auto& last = std::get<cuda::Function>(code.stages[0]);

@@ -166,7 +166,7 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
       query, std::move(name),
       cuda_text(text,
                 {{"T", cuda_type(in.dtype)},
-                 {"C", cuda_type(cuda_compute(in.dtype))},
+                 {"C", cuda_type(wide_dtype(in.dtype))},
                  {"I", cuda_index(std::max(elements, in.shape.elements()))},
                  {"P", cuda_type(place_dtype(*query.attrs))},
                  {"N", elements / width},

@@ -110,7 +110,7 @@ int bits_of(DType dtype) {
 }
 
 std::string make_text(const RandomForm& form, DType dtype, bool normal) {
-  const DType compute = cuda_compute(dtype);
+  const DType compute = wide_dtype(dtype);
   const bool wide = compute == DType::f64;
   const int bits = bits_of(normal ? compute : dtype);
   // 2^-64 is not 1 over a word.
@@ -152,7 +152,7 @@ Result<cuda::OpCode> fill(const KernelQuery& query, bool normal) {
   return cuda_op(
       query, name,
       cuda_text(kFill, {{"T", cuda_type(out.dtype)},
-                        {"C", cuda_type(cuda_compute(out.dtype))},
+                        {"C", cuda_type(wide_dtype(out.dtype))},
                         {"I", cuda_index(elements)},
                         {"W", wide ? "u64" : "u32"},
                         {"N", elements},

@@ -42,7 +42,7 @@ Result<cuda::OpCode> dropout(const KernelQuery& query, const CudaSettings&) {
   const auto attr = [&](const char* name) {
     return static_cast<std::uint64_t>(query.attrs->get<std::int64_t>(name));
   };
-  const DType compute = cuda_compute(dtype);
+  const DType compute = wide_dtype(dtype);
   constexpr std::int64_t kGroup = kWordGroup;
   const std::int64_t blocks =
       (elements + kGroup - 1) / kGroup * std::int64_t{kWordBlocks};

@@ -268,7 +268,7 @@ std::string body_of(const RecurrentShape& shape, const StepThreads& team) {
   const std::string types = cuda_text(
       kTypes,
       {{"T", cuda_type(shape.dtype)},
-       {"C", cuda_type(cuda_compute(shape.dtype))},
+       {"C", cuda_type(wide_dtype(shape.dtype))},
        {"I", cuda_index(std::max(elements, shape.hidden * shape.width()))}});
   return types + cuda_text(shape.gradient ? kBackward : kForward,
                            {{"B", shape.batch},
@@ -314,7 +314,7 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
       all_steps * static_cast<double>(groups);
   if (shape.gradient) {
     made.scratch_bytes =
-        shape.batch * shape.hidden * size_of(cuda_compute(shape.dtype));
+        shape.batch * shape.hidden * size_of(wide_dtype(shape.dtype));
   }
   return made;
 }

@@ -13,10 +13,6 @@ enum class CellKind { lstm, gru };
 constexpr std::int64_t gates_of(CellKind kind) {
   return kind == CellKind::lstm ? 4 : 3;
 }
-// Of cell states and everything that is summed.
-constexpr DType wide_dtype(DType dtype) {
-  return dtype == DType::f64 ? DType::f64 : DType::f32;
-}
 
 struct RecurrentShape {
   CellKind kind = CellKind::lstm;

@@ -141,7 +141,7 @@ std::string types_text(const KernelQuery& query) {
   const DType dtype = query.inputs[0].dtype;
   return fmt::format(
       "  typedef {} T;\n  typedef {} C;\n  typedef {} I;\n  typedef {} Op;\n",
-      cuda_type(dtype), cuda_type(cuda_compute(dtype)),
+      cuda_type(dtype), cuda_type(wide_dtype(dtype)),
       cuda_index(std::max(query.inputs[0].shape.elements(),
                           query.outputs[0].shape.elements())),
       query.op->name == "reduce_max" ? "Max" : "Sum");
@@ -152,7 +152,7 @@ std::string write_result(const KernelQuery& query, std::int64_t count) {
   std::string value = "total";
   if (query.op->name == "reduce_mean") {
     value = fmt::format("div(total, {})",
-                        cuda_number(cuda_compute(query.inputs[0].dtype),
+                        cuda_number(wide_dtype(query.inputs[0].dtype),
                                     static_cast<double>(count)));
   }
   return fmt::format("out0[o] = store<{}>({});",
@@ -226,7 +226,7 @@ Result<cuda::OpCode> reduction(const KernelQuery& query, const CudaSettings&) {
               cuda_blocks((cut.tasks() + tasks_a_block - 1) / tasks_a_block));
   if (cut.parts == 1) return code;
   const std::int64_t bytes =
-      cut.outputs * cut.parts * size_of(cuda_compute(dtype));
+      cut.outputs * cut.parts * size_of(wide_dtype(dtype));
   code.scratch_bytes = bytes;
   code.stages.emplace_back(
       cuda_function(query,
@@ -264,7 +264,7 @@ Result<cuda::OpCode> divide_by_count(const KernelQuery& query,
                  {"V", width},
                  {"N", elements},
                  {"T", cuda_type(dtype)},
-                 {"count", cuda_number(cuda_compute(dtype), count)}}),
+                 {"count", cuda_number(wide_dtype(dtype), count)}}),
       cuda_blocks_of_threads(elements / width));
 }
 

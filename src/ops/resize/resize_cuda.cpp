@@ -133,7 +133,7 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
       query, std::move(name),
       cuda_text(text,
                 {{"T", cuda_type(in.dtype)},
-                 {"C", cuda_type(cuda_compute(in.dtype))},
+                 {"C", cuda_type(wide_dtype(in.dtype))},
                  {"I", cuda_index(std::max(elements, in.shape.elements()))},
                  {"J", largest < 0x1p31 ? "i32" : "i64"},
                  {"shared", shape.rows.nearest ? 0 : 1},

@@ -30,7 +30,7 @@ cuda::OpCode rows_cuda(const graph::KernelQuery& query,
   const std::int64_t rows = elements / n;
   return cuda_op(query, std::move(name),
                  cuda_text(kLoop, {{"T", cuda_type(scores.dtype)},
-                                   {"C", cuda_type(cuda_compute(scores.dtype))},
+                                   {"C", cuda_type(wide_dtype(scores.dtype))},
                                    {"I", cuda_index(elements)},
                                    {"team", warps ? 32 : 512},
                                    {"n", n},

@@ -79,8 +79,7 @@ Result<TypeList> infer_all_finite(std::span<const TensorType> inputs,
   if (inputs.size() != 1 || !is_floating(inputs[0].dtype)) {
     return mistake("all_finite", inputs, "one tensor of a floating type");
   }
-  const DType out = inputs[0].dtype == DType::f64 ? DType::f64 : DType::f32;
-  return TypeList{{out, Shape{}}};
+  return TypeList{{wide_dtype(inputs[0].dtype), Shape{}}};
 }
 
 Result<TypeList> infer_scale_step(std::span<const TensorType> inputs,

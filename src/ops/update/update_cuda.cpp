@@ -91,7 +91,7 @@ std::string numbers_filled(std::string_view text, const KernelQuery& query,
 
 CudaUpdateText text_of(const KernelQuery& query, const Rule& rule,
                        std::size_t inputs) {
-  const DType compute = cuda_compute(query.inputs[0].dtype);
+  const DType compute = wide_dtype(query.inputs[0].dtype);
   const int gate = update_gate(rule.states, inputs);
   std::string prepare = numbers_filled(rule.prepare, query, compute);
   if (gate >= 0) {
@@ -125,7 +125,7 @@ Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
   std::string name = fmt::format("{}:cuda", rule.op);
   const std::int64_t elements = query.inputs[0].shape.elements();
   if (elements == 0) return cuda_op(query, std::move(name), "", 1);
-  const DType compute = cuda_compute(dtype);
+  const DType compute = wide_dtype(dtype);
   const std::int64_t width = cuda_width(size_of(dtype), elements);
   const CudaUpdateText text = text_of(query, rule, query.inputs.size());
   std::string reads, loads, stores, writes;
@@ -233,7 +233,7 @@ Result<cuda::OpCode> all_finite(const KernelQuery& query, const CudaSettings&) {
            {"Null", fmt::format("{}ull", elements)},
            {"V", width},
            {"T", cuda_type(dtype)},
-           {"C", cuda_type(cuda_compute(dtype))},
+           {"C", cuda_type(wide_dtype(dtype))},
            {"write", parts == 1 ? write : "((f32*)scratch)[task] = bad;"}}),
       cuda_blocks(parts));
   if (parts == 1) return code;
