@@ -1,5 +1,7 @@
 #include "kernels/bare_kernel.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +37,9 @@ void BareKernel::Free::operator()(std::byte* bytes) const noexcept {
 BareKernel::Block BareKernel::allocate(std::int64_t bytes) {
   constexpr std::size_t kPage = 4096;  // as the arena's buffers may start
   const auto size = (static_cast<std::size_t>(bytes) / kPage + 1) * kPage;
-  return Block(static_cast<std::byte*>(std::aligned_alloc(kPage, size)));
+  auto* block = static_cast<std::byte*>(std::aligned_alloc(kPage, size));
+  madvise(block, size, MADV_HUGEPAGE);  // as the arena's are
+  return Block(block);
 }
 
 std::size_t BareKernel::choices(ComputeThreads& threads, const graph::OpDef& op,

@@ -7,7 +7,8 @@ import numpy as np
 
 class Maker:
     """parameter(name, shape, start) while the network is called for the first
-    time. Vectors are `start` with a normal spread about it."""
+    time. Vectors are `start` with a normal spread about it, scales with a small
+    one: next to 0 they magnify whatever they divide."""
 
     def __init__(self, spread=0.0, seed=2):
         self.values = {}
@@ -18,7 +19,8 @@ class Maker:
         if name not in self.values:
             value = self.draw.standard_normal(shape, dtype=np.float32)
             if start is not None or len(shape) == 1:
-                value = float(start or 0) + self.spread * value
+                spread = min(self.spread, 0.2) if start else self.spread
+                value = float(start or 0) + spread * value
             elif len(shape) == 4:
                 value *= math.sqrt(2 / math.prod(shape[1:]))
             else:
