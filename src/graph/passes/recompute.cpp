@@ -29,8 +29,6 @@ class Chooser {
     for (const Node& node : graph.nodes) {
       for (const ValueId input : node.inputs) {
         const ValueId root = graph.root_of(input);
-        // A view's readers would have to be led to a view of the copy.
-        if (node.op->is_view || input != root) fixed_[root.pos()] = true;
         (node.phase == Phase::forward ? read_forward_
                                       : read_backward_)[root.pos()] = true;
       }
@@ -131,10 +129,19 @@ class Chooser {
     return kernel.scratch_bytes <= bytes / 4;
   }
 
+  // Whatever else it makes is next to nothing (statistics of a row), and stays.
+  bool is_one_value(const Node& node) const {
+    std::int64_t others = 0;
+    for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+      others += graph_.type(node.outputs[i]).at(batch_).bytes();
+    }
+    return others <= graph_.type(node.outputs[0]).at(batch_).bytes() / 16;
+  }
+
   // No bytes: there is none.
   Chain chain_to(std::size_t at) const {
     const Node& node = graph_.nodes[at];
-    if (!can_repeat(node) || node.outputs.size() != 1) return {};
+    if (!can_repeat(node) || !is_one_value(node)) return {};
     const ValueId value = node.outputs[0];
     if (!read_backward_[value.pos()] || !read_forward_[value.pos()] ||
         fixed_[value.pos()]) {
@@ -170,24 +177,40 @@ class Chooser {
   std::vector<ValueId> gone_;             // chosen ones
 };
 
+using Copies = std::vector<std::pair<ValueId, ValueId>>;
+
+ValueId copy_of(ValueId value, const Copies& copies) {
+  const auto found =
+      std::find_if(copies.begin(), copies.end(),
+                   [&](const auto& copy) { return copy.first == value; });
+  return found == copies.end() ? value : found->second;
+}
+
 // A copy of the node in backward, with values of its own for what it makes.
-Node repeated(Graph& graph, const Node& node,
-              std::vector<std::pair<ValueId, ValueId>>& copies) {
+void repeat(Graph& graph, const Node& node, Copies& copies) {
   Node copy = node;
   copy.phase = Phase::backward;
-  copy.repeats = true;
-  for (ValueId& input : copy.inputs) {
-    for (const auto& [from, to] : copies) {
-      if (input == from) input = to;
-    }
-  }
+  copy.repeats = !node.op->is_view;
+  for (ValueId& input : copy.inputs) input = copy_of(input, copies);
   for (ValueId& output : copy.outputs) {
     const ValueId from = output;
     output = ValueId(graph.values.size());
     graph.values.push_back(graph.values[from.pos()]);
     copies.emplace_back(from, output);
   }
-  return copy;
+  graph.nodes.push_back(std::move(copy));
+}
+
+// What backward reads in the place of `value`, a chain's or a view of one:
+// views are made again too, each once.
+ValueId repeated_view(Graph& result, const Graph& graph, ValueId value,
+                      Copies& copies) {
+  if (copy_of(value, copies) == value) {
+    const Node& view = graph.node(graph.value(value).producer);
+    repeated_view(result, graph, view.inputs[0], copies);
+    repeat(result, view, copies);
+  }
+  return copy_of(value, copies);
 }
 
 }  // namespace
@@ -202,25 +225,22 @@ Graph recompute(const Graph& graph, std::int64_t batch,
   std::vector<Chain> chains = Chooser(graph, batch, catalog).choose(limits);
   Graph result = graph;
   result.nodes.clear();
-  std::vector<std::pair<ValueId, ValueId>> replaced;
+  std::vector<Copies> copies(chains.size());
   for (Node node : graph.nodes) {
-    for (Chain& chain : chains) {
-      const bool reads = node.phase != Phase::forward &&
-                         std::find(node.inputs.begin(), node.inputs.end(),
-                                   chain.value) != node.inputs.end();
-      if (!reads) continue;
-      if (!chain.nodes.empty()) {
-        std::vector<std::pair<ValueId, ValueId>> copies;
-        for (const std::size_t at : chain.nodes) {
-          result.nodes.push_back(repeated(result, graph.nodes[at], copies));
-        }
-        replaced.push_back(copies.back());
-        chain.nodes.clear();
-      }
-    }
     if (node.phase != Phase::forward) {
-      for (const auto& [from, to] : replaced) {
-        std::replace(node.inputs.begin(), node.inputs.end(), from, to);
+      for (ValueId& input : node.inputs) {
+        const auto chain =
+            std::find_if(chains.begin(), chains.end(), [&](const Chain& one) {
+              return one.value == graph.root_of(input);
+            });
+        if (chain == chains.end()) continue;
+        Copies& made = copies[static_cast<std::size_t>(chain - chains.begin())];
+        if (made.empty()) {
+          for (const std::size_t at : chain->nodes) {
+            repeat(result, graph.nodes[at], made);
+          }
+        }
+        input = repeated_view(result, graph, input, made);
       }
     }
     result.nodes.push_back(std::move(node));
