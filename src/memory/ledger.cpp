@@ -26,8 +26,13 @@ std::string both(std::int64_t bytes) {
 }  // namespace
 
 struct Ledger::Impl {
+  struct Entry {
+    Holding holding;
+    const Breakdown* breakdown = nullptr;
+  };
+
   mutable std::mutex mutex;
-  std::unordered_map<std::uint64_t, Holding> holdings;
+  std::unordered_map<std::uint64_t, Entry> entries;
   std::array<std::int64_t, kSpaces> limits;
   std::array<std::int64_t, kSpaces> held{};
   std::array<std::int64_t, kSpaces> peak{};
@@ -38,8 +43,14 @@ struct Ledger::Impl {
 
   std::vector<Holding> largest_first() const {
     std::vector<Holding> list;
-    list.reserve(holdings.size());
-    for (const auto& [id, holding] : holdings) list.push_back(holding);
+    list.reserve(entries.size());
+    for (const auto& [id, entry] : entries) {
+      if (entry.breakdown != nullptr) {
+        entry.breakdown->list(entry.holding, list);
+      } else {
+        list.push_back(entry.holding);
+      }
+    }
     std::sort(list.begin(), list.end(), [](const Holding& a, const Holding& b) {
       return std::tie(b.bytes, a.owner, a.purpose, a.space) <
              std::tie(a.bytes, b.owner, b.purpose, b.space);
@@ -75,9 +86,22 @@ struct Ledger::Impl {
     return Error{ErrorCode::over_budget, std::move(text)};
   }
 
+  // Checks all limits before anything changes.
+  Status grow(const Holding& more) {
+    PLIMSOLL_RETURN_IF_ERROR(room_for(more, more.space));
+    if (more.space == Space::pinned) {
+      PLIMSOLL_RETURN_IF_ERROR(room_for(more, Space::host));
+    }
+    add(more.space, more.bytes);
+    ++charges;
+    return {};
+  }
+
+  // `bytes` may be negative. Pinned memory is the host's too.
   void add(Space space, std::int64_t bytes) {
     held[pos(space)] += bytes;
     peak[pos(space)] = std::max(peak[pos(space)], held[pos(space)]);
+    if (space == Space::pinned) add(Space::host, bytes);
   }
 };
 
@@ -99,6 +123,19 @@ void LedgerEntry::release() noexcept {
   if (ledger_ != nullptr) std::exchange(ledger_, nullptr)->release(id_);
 }
 
+Status LedgerEntry::resize(std::int64_t bytes, std::string_view asks) {
+  if (ledger_ == nullptr) {
+    return Error{
+        ErrorCode::bad_input,
+        fmt::format("\"{}\" resizes what the ledger does not hold", asks)};
+  }
+  return ledger_->resize(id_, bytes, asks);
+}
+
+void LedgerEntry::set_breakdown(const Breakdown& breakdown) {
+  if (ledger_ != nullptr) ledger_->set_breakdown(id_, breakdown);
+}
+
 Ledger::Ledger() : impl_(std::make_unique<Impl>()) {}
 Ledger::~Ledger() = default;
 
@@ -114,28 +151,44 @@ Result<LedgerEntry> Ledger::charge(Holding holding) {
                              holding.owner, holding.bytes)};
   }
   const std::lock_guard lock(impl_->mutex);
-  PLIMSOLL_RETURN_IF_ERROR(impl_->room_for(holding, holding.space));
-  if (holding.space == Space::pinned) {
-    PLIMSOLL_RETURN_IF_ERROR(impl_->room_for(holding, Space::host));
-    impl_->add(Space::host, holding.bytes);
-  }
-  impl_->add(holding.space, holding.bytes);
-  ++impl_->charges;
+  PLIMSOLL_RETURN_IF_ERROR(impl_->grow(holding));
   const std::uint64_t id = ++impl_->last_id;
-  impl_->holdings.emplace(id, std::move(holding));
+  impl_->entries.emplace(id, Impl::Entry{std::move(holding)});
   return LedgerEntry(this, id);
 }
 
 void Ledger::release(std::uint64_t id) noexcept {
   const std::lock_guard lock(impl_->mutex);
-  const auto found = impl_->holdings.find(id);
-  if (found == impl_->holdings.end()) return;
-  const Holding& holding = found->second;
-  impl_->held[pos(holding.space)] -= holding.bytes;
-  if (holding.space == Space::pinned) {
-    impl_->held[pos(Space::host)] -= holding.bytes;
+  const auto found = impl_->entries.find(id);
+  if (found == impl_->entries.end()) return;
+  const Holding& holding = found->second.holding;
+  impl_->add(holding.space, -holding.bytes);
+  impl_->entries.erase(found);
+}
+
+Status Ledger::resize(std::uint64_t id, std::int64_t bytes,
+                      std::string_view asks) {
+  const std::lock_guard lock(impl_->mutex);
+  Holding& holding = impl_->entries.at(id).holding;
+  if (bytes < 0) {
+    return Error{
+        ErrorCode::bad_input,
+        fmt::format("\"{}\" asks the ledger for {} bytes", asks, bytes)};
   }
-  impl_->holdings.erase(found);
+  const std::int64_t more = bytes - holding.bytes;
+  if (more > 0) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        impl_->grow({std::string(asks), holding.purpose, holding.space, more}));
+  } else {
+    impl_->add(holding.space, more);
+  }
+  holding.bytes = bytes;
+  return {};
+}
+
+void Ledger::set_breakdown(std::uint64_t id, const Breakdown& breakdown) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->entries.at(id).breakdown = &breakdown;
 }
 
 std::vector<Holding> Ledger::snapshot() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +21,17 @@ struct Holding {
   friend bool operator==(const Holding&, const Holding&) = default;
 };
 
+// Says what the bytes of one entry are made of, when somebody looks. Called
+// with the ledger locked, from any thread: it must not call the ledger.
+class Breakdown {
+ public:
+  // Appends holdings that add up to `whole`.
+  virtual void list(const Holding& whole, std::vector<Holding>& to) const = 0;
+
+ protected:
+  ~Breakdown() = default;
+};
+
 class Ledger;
 
 // Gives its bytes back to the ledger when it goes.
@@ -30,6 +42,11 @@ class LedgerEntry {
   LedgerEntry& operator=(LedgerEntry&& other) noexcept;
   ~LedgerEntry();
   void release() noexcept;
+  // Holds `bytes` from now on. Growing over the limit: an over_budget error in
+  // the name of `asks`, and all is as before.
+  Status resize(std::int64_t bytes, std::string_view asks);
+  // Shown in place of the entry, in snapshots and errors; it must outlive it.
+  void set_breakdown(const Breakdown& breakdown);
 
  private:
   friend class Ledger;
@@ -55,12 +72,15 @@ class Ledger {
   // The host's figures include pinned memory, as its limit does.
   std::int64_t held_bytes(Space space) const;
   std::int64_t peak_bytes(Space space) const;
-  // Number of charges ever made: stands still once a job is running.
+  // Number of charges ever made, growth included: stands still once a job is
+  // running.
   std::int64_t charges() const;
 
  private:
   friend class LedgerEntry;
   void release(std::uint64_t id) noexcept;
+  Status resize(std::uint64_t id, std::int64_t bytes, std::string_view asks);
+  void set_breakdown(std::uint64_t id, const Breakdown& breakdown);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

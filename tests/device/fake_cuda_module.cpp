@@ -59,6 +59,23 @@ class FakeMemory final : public MemorySource {
     std::free(start);
     ranges_.erase(found);
   }
+  // Pages that nobody has touched cost nothing.
+  void* reserve(std::int64_t bytes) noexcept override {
+    return std::aligned_alloc(4096, static_cast<std::size_t>(bytes));
+  }
+  void unreserve(void* start, std::int64_t) noexcept override {
+    std::free(start);
+  }
+  bool commit(void*, std::int64_t bytes) noexcept override {
+    mapped_ += bytes;
+    hold(bytes);
+    peak_ = std::max(peak_, mapped_);
+    return true;
+  }
+  void decommit(void*, std::int64_t bytes) noexcept override {
+    mapped_ -= bytes;
+    hold(-bytes);
+  }
   std::int64_t mapped_bytes() const noexcept override { return mapped_; }
   std::int64_t peak_mapped_bytes() const noexcept override { return peak_; }
 

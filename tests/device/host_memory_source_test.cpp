@@ -89,5 +89,54 @@ TEST(HostMemorySourceTest, TheSystemRefusesPastTheMost) {
   other.unmap(more, 20 * page);
 }
 
+TEST(HostMemorySourceTest, MemoryComesAndGoesInReservedAddresses) {
+  HostMemorySource source;
+  const std::int64_t page = source.granularity_bytes();
+  const std::int64_t reserved = 64 * kGiB;
+  anonymous_bytes();  // the reader's own first steps
+  const std::int64_t before = anonymous_bytes();
+  auto* start = static_cast<std::byte*>(source.reserve(reserved));
+  ASSERT_NE(start, nullptr);
+  EXPECT_EQ(source.mapped_bytes(), 0);
+  std::byte* const there = start + reserved - 9 * kMiB;
+  ASSERT_TRUE(source.commit(there, 9 * kMiB));
+  EXPECT_EQ(source.mapped_bytes(), 9 * kMiB);
+  [[maybe_unused]] const std::int64_t committed = anonymous_bytes();
+  there[0] = there[9 * kMiB - 1] = std::byte{7};
+  source.decommit(there + page, 9 * kMiB - 2 * page);
+  EXPECT_EQ(source.mapped_bytes(), 2 * page);
+  EXPECT_EQ(there[0], std::byte{7});
+  EXPECT_EQ(there[9 * kMiB - 1], std::byte{7});
+  [[maybe_unused]] const std::int64_t left = anonymous_bytes();
+#if !defined(PLIMSOLL_SANITIZED)
+  EXPECT_EQ(committed - before, 9 * kMiB);
+  EXPECT_EQ(left - before, 2 * page);
+#endif
+  source.decommit(there, page);
+  source.decommit(there + 9 * kMiB - page, page);
+  source.unreserve(start, reserved);
+  EXPECT_EQ(source.mapped_bytes(), 0);
+  EXPECT_EQ(source.peak_mapped_bytes(), 9 * kMiB);
+}
+
+TEST(HostMemorySourceTest, CommitsAreRefusedLikeMappings) {
+  HostMemorySource source;
+  const std::int64_t page = source.granularity_bytes();
+  EXPECT_EQ(source.reserve(0), nullptr);
+  EXPECT_EQ(source.reserve(page + 1), nullptr);
+  EXPECT_EQ(source.reserve(std::int64_t{1} << 60), nullptr);
+  source.unreserve(nullptr, page);
+  auto* start = static_cast<std::byte*>(source.reserve(20 * page));
+  ASSERT_NE(start, nullptr);
+  EXPECT_FALSE(source.commit(start, 100));
+  EXPECT_FALSE(source.commit(start, 0));
+  source.set_most_bytes(10 * page);
+  EXPECT_TRUE(source.commit(start, 6 * page));
+  EXPECT_FALSE(source.commit(start + 6 * page, 5 * page));
+  EXPECT_EQ(source.mapped_bytes(), 6 * page);
+  source.decommit(start, 6 * page);
+  source.unreserve(start, 20 * page);
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -37,6 +37,25 @@ TEST(NullMemorySourceTest, HoldsNoMemory) {
   source.unmap(start, 64 * kGiB);
 }
 
+TEST(NullMemorySourceTest, ReservedAddressesCountWhatIsCommitted) {
+  NullMemorySource source(10 * kGiB, 2 * kMiB);
+  auto* start = static_cast<std::byte*>(source.reserve(100 * kGiB));
+  ASSERT_NE(start, nullptr);
+  EXPECT_EQ(source.mapped_bytes(), 0);
+  EXPECT_TRUE(source.commit(start + 50 * kGiB, 6 * kGiB));
+  EXPECT_FALSE(source.commit(start, 6 * kGiB));
+  EXPECT_FALSE(source.commit(start, kMiB));
+  EXPECT_EQ(source.map(6 * kGiB), nullptr);
+  source.decommit(start + 51 * kGiB, 5 * kGiB);
+  EXPECT_EQ(source.mapped_bytes(), kGiB);
+  EXPECT_TRUE(source.commit(start, 6 * kGiB));
+  source.decommit(start, 6 * kGiB);
+  source.decommit(start + 50 * kGiB, kGiB);
+  source.unreserve(start, 100 * kGiB);
+  EXPECT_EQ(source.mapped_bytes(), 0);
+  EXPECT_EQ(source.peak_mapped_bytes(), 7 * kGiB);
+}
+
 #if !defined(__SANITIZE_THREAD__)
 TEST(NullMemorySourceDeathTest, TouchingItTraps) {
   NullMemorySource source(4096, 4096);

@@ -118,5 +118,58 @@ TEST(LedgerTest, ImpossibleSizesAreRefused) {
   EXPECT_EQ(ledger.held_bytes(Space::host), kMost);
 }
 
+TEST(LedgerTest, AnEntryGrowsAndShrinks) {
+  Ledger ledger;
+  ledger.set_limit(Space::host, 1000);
+  auto pinned = ledger.charge(holding("pinned", 100, Space::pinned));
+  auto entry = ledger.charge(holding("a", 0));
+  ASSERT_TRUE(entry->resize(900, "b"));
+  EXPECT_EQ(ledger.held_bytes(Space::host), 1000);
+  const Status over = entry->resize(901, "b");
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().code, ErrorCode::over_budget);
+  EXPECT_NE(over.error().message.find("\"b\" asks for"), std::string::npos);
+  EXPECT_FALSE(pinned->resize(101, "pinned"));
+  EXPECT_EQ(ledger.held_bytes(Space::host), 1000);
+  ASSERT_TRUE(entry->resize(300, "b"));
+  ASSERT_TRUE(pinned->resize(50, "pinned"));
+  EXPECT_EQ(ledger.held_bytes(Space::host), 350);
+  EXPECT_EQ(ledger.held_bytes(Space::pinned), 50);
+  EXPECT_EQ(ledger.peak_bytes(Space::host), 1000);
+  EXPECT_EQ(ledger.charges(), 3);
+  EXPECT_EQ(ledger.snapshot().front(), holding("a", 300));
+  EXPECT_EQ(entry->resize(-1, "b").error().code, ErrorCode::bad_input);
+  // Over a limit that came later, it can still shrink.
+  ledger.set_limit(Space::host, 10);
+  EXPECT_TRUE(entry->resize(200, "b"));
+  EXPECT_FALSE(entry->resize(201, "b"));
+  entry->release();
+  EXPECT_EQ(entry->resize(1, "b").error().code, ErrorCode::bad_input);
+  EXPECT_EQ(ledger.held_bytes(Space::host), 50);
+}
+
+TEST(LedgerTest, ABreakdownStandsForItsEntry) {
+  struct Halves final : Breakdown {
+    void list(const Holding& whole, std::vector<Holding>& to) const override {
+      to.push_back(holding("half", whole.bytes / 2));
+      to.push_back(holding("rest", whole.bytes - whole.bytes / 2));
+    }
+  };
+  const Halves halves;
+  Ledger ledger;
+  ledger.set_limit(Space::host, 1000);
+  auto whole = ledger.charge(holding("whole", 101));
+  const auto other = ledger.charge(holding("other", 200));
+  whole->set_breakdown(halves);
+  const std::vector<Holding> expected = {
+      holding("other", 200), holding("rest", 51), holding("half", 50)};
+  EXPECT_EQ(ledger.snapshot(), expected);
+  const std::string text = ledger.charge(holding("more", 1000)).error().message;
+  EXPECT_NE(text.find("\"rest\""), std::string::npos) << text;
+  EXPECT_EQ(text.find("\"whole\""), std::string::npos) << text;
+  whole->release();
+  EXPECT_EQ(ledger.snapshot().size(), 1u);
+}
+
 }  // namespace
 }  // namespace plimsoll

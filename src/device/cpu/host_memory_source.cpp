@@ -45,16 +45,56 @@ void* HostMemorySource::map(std::int64_t bytes) noexcept {
     munmap(start, size);
     return nullptr;
   }
+  count(bytes);
+  return start;
+}
+
+void HostMemorySource::count(std::int64_t bytes) noexcept {
   const std::int64_t now = mapped_.fetch_add(bytes) + bytes;
   std::int64_t peak = peak_.load();
   while (peak < now && !peak_.compare_exchange_weak(peak, now)) {
   }
-  return start;
 }
 
 void HostMemorySource::unmap(void* start, std::int64_t bytes) noexcept {
   if (start == nullptr) return;
   if (munmap(start, static_cast<std::size_t>(bytes)) == 0) mapped_ -= bytes;
+}
+
+void* HostMemorySource::reserve(std::int64_t bytes) noexcept {
+  if (bytes <= 0 || bytes % page_bytes_ != 0) return nullptr;
+  const auto size = static_cast<std::size_t>(bytes);
+  // Writable as a whole: changing the protection of parts would split the
+  // range into more mappings than the system allows a process.
+  void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  madvise(start, size, MADV_NOHUGEPAGE);
+  // Nor need a dump of the process look at every page of it.
+  madvise(start, size, MADV_DONTDUMP);
+  return start;
+}
+
+void HostMemorySource::unreserve(void* start, std::int64_t bytes) noexcept {
+  if (start != nullptr) munmap(start, static_cast<std::size_t>(bytes));
+}
+
+bool HostMemorySource::commit(void* start, std::int64_t bytes) noexcept {
+  if (bytes <= 0 || bytes % page_bytes_ != 0) return false;
+  if (most_bytes_ && bytes > *most_bytes_ - mapped_) return false;
+  const auto size = static_cast<std::size_t>(bytes);
+  if (!populate(start, size, static_cast<std::size_t>(page_bytes_))) {
+    madvise(start, size, MADV_DONTNEED);
+    return false;
+  }
+  count(bytes);
+  return true;
+}
+
+void HostMemorySource::decommit(void* start, std::int64_t bytes) noexcept {
+  if (madvise(start, static_cast<std::size_t>(bytes), MADV_DONTNEED) == 0) {
+    mapped_ -= bytes;
+  }
 }
 
 }  // namespace plimsoll

@@ -47,29 +47,42 @@ CUmemAllocationProp CudaMemorySource::properties() const {
   return wanted;
 }
 
+Status CudaMemorySource::map_piece(CUdeviceptr at, std::int64_t bytes) {
+  const CUmemAllocationProp wanted = properties();
+  CUmemGenericAllocationHandle handle{};
+  PLIMSOLL_RETURN_IF_ERROR(
+      PLIMSOLL_CUDA(cuMemCreate, &handle, size(bytes), &wanted, 0));
+  const Status mapped = PLIMSOLL_CUDA(cuMemMap, at, size(bytes), 0, handle, 0);
+  // The mapping keeps the memory.
+  static_cast<void>(PLIMSOLL_CUDA(cuMemRelease, handle));
+  PLIMSOLL_RETURN_IF_ERROR(mapped);
+  mapped_ += bytes;
+  peak_ = std::max(peak_, mapped_);
+  return {};
+}
+
+Status CudaMemorySource::allow_access(CUdeviceptr start, std::int64_t bytes) {
+  CUmemAccessDesc access{};
+  access.location = properties().location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return PLIMSOLL_CUDA(cuMemSetAccess, start, size(bytes), &access, 1);
+}
+
+void CudaMemorySource::unmap_piece(CUdeviceptr at,
+                                   std::int64_t bytes) noexcept {
+  static_cast<void>(PLIMSOLL_CUDA(cuMemUnmap, at, size(bytes)));
+  mapped_ -= bytes;
+}
+
 Status CudaMemorySource::fill(CUdeviceptr start, std::int64_t bytes,
                               Range& range) {
-  const CUmemAllocationProp wanted = properties();
   while (range.mapped < bytes) {
     const std::int64_t piece = std::min(range.piece, bytes - range.mapped);
-    CUmemGenericAllocationHandle handle{};
     PLIMSOLL_RETURN_IF_ERROR(
-        PLIMSOLL_CUDA(cuMemCreate, &handle, size(piece), &wanted, 0));
-    const auto at = start + static_cast<CUdeviceptr>(range.mapped);
-    const Status mapped =
-        PLIMSOLL_CUDA(cuMemMap, at, size(piece), 0, handle, 0);
-    // The mapping keeps the memory.
-    static_cast<void>(PLIMSOLL_CUDA(cuMemRelease, handle));
-    PLIMSOLL_RETURN_IF_ERROR(mapped);
+        map_piece(start + static_cast<CUdeviceptr>(range.mapped), piece));
     range.mapped += piece;
-    mapped_ += piece;
-    peak_ = std::max(peak_, mapped_);
   }
-  CUmemAccessDesc access{};
-  access.location = wanted.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  PLIMSOLL_RETURN_IF_ERROR(
-      PLIMSOLL_CUDA(cuMemSetAccess, start, size(bytes), &access, 1));
+  PLIMSOLL_RETURN_IF_ERROR(allow_access(start, bytes));
   PLIMSOLL_RETURN_IF_ERROR(
       PLIMSOLL_CUDA(cuMemsetD8Async, start, 0, size(bytes), nullptr));
   return PLIMSOLL_CUDA(cuStreamSynchronize, nullptr);
@@ -96,9 +109,7 @@ void CudaMemorySource::drop_piece(CUdeviceptr start, Range& range) noexcept {
   const std::int64_t last = range.mapped % range.piece;
   const std::int64_t piece = last == 0 ? range.piece : last;
   range.mapped -= piece;
-  static_cast<void>(PLIMSOLL_CUDA(
-      cuMemUnmap, start + static_cast<CUdeviceptr>(range.mapped), size(piece)));
-  mapped_ -= piece;
+  unmap_piece(start + static_cast<CUdeviceptr>(range.mapped), piece);
 }
 
 std::int64_t CudaMemorySource::kept_bytes(const void* start,
@@ -124,6 +135,43 @@ void CudaMemorySource::unmap(void* start, std::int64_t bytes) noexcept {
   static_cast<void>(
       PLIMSOLL_CUDA(cuMemAddressFree, first, size(range.reserved)));
   ranges_.erase(found);
+}
+
+void* CudaMemorySource::reserve(std::int64_t bytes) noexcept {
+  if (bytes <= 0 || bytes % granularity_ != 0) return nullptr;
+  CUdeviceptr start = 0;
+  if (!PLIMSOLL_CUDA(cuMemAddressReserve, &start, size(bytes), 0, 0, 0)) {
+    return nullptr;
+  }
+  return reinterpret_cast<void*>(start);
+}
+
+void CudaMemorySource::unreserve(void* start, std::int64_t bytes) noexcept {
+  if (start == nullptr) return;
+  static_cast<void>(PLIMSOLL_CUDA(
+      cuMemAddressFree, reinterpret_cast<CUdeviceptr>(start), size(bytes)));
+}
+
+// A handle for each granule, since a mapping is only taken away as a whole.
+bool CudaMemorySource::commit(void* start, std::int64_t bytes) noexcept {
+  if (bytes <= 0 || bytes % granularity_ != 0) return false;
+  const std::lock_guard lock(mutex_);
+  const auto first = reinterpret_cast<CUdeviceptr>(start);
+  const auto end = first + static_cast<CUdeviceptr>(bytes);
+  const auto granule = static_cast<CUdeviceptr>(granularity_);
+  CUdeviceptr at = first;
+  while (at < end && map_piece(at, granularity_)) at += granule;
+  if (at == end && allow_access(first, bytes)) return true;
+  while (at > first) unmap_piece(at -= granule, granularity_);
+  return false;
+}
+
+void CudaMemorySource::decommit(void* start, std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto first = reinterpret_cast<CUdeviceptr>(start);
+  for (std::int64_t at = 0; at < bytes; at += granularity_) {
+    unmap_piece(first + static_cast<CUdeviceptr>(at), granularity_);
+  }
 }
 
 std::int64_t CudaMemorySource::mapped_bytes() const noexcept {

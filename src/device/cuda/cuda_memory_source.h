@@ -28,6 +28,10 @@ class CudaMemorySource final : public MemorySource {
   // From the end of a mapping, or all of it. A piece that is only partly
   // given back stays until its mapping goes.
   void unmap(void* start, std::int64_t bytes) noexcept override;
+  void* reserve(std::int64_t bytes) noexcept override;
+  void unreserve(void* start, std::int64_t bytes) noexcept override;
+  bool commit(void* start, std::int64_t bytes) noexcept override;
+  void decommit(void* start, std::int64_t bytes) noexcept override;
   std::int64_t mapped_bytes() const noexcept override;
   std::int64_t peak_mapped_bytes() const noexcept override;
 
@@ -40,6 +44,10 @@ class CudaMemorySource final : public MemorySource {
 
   explicit CudaMemorySource(CUdevice device) : device_(device) {}
   CUmemAllocationProp properties() const;
+  // Fresh memory at `at`, not yet to be used by anybody.
+  Status map_piece(CUdeviceptr at, std::int64_t bytes);
+  Status allow_access(CUdeviceptr start, std::int64_t bytes);
+  void unmap_piece(CUdeviceptr at, std::int64_t bytes) noexcept;
   Status fill(CUdeviceptr start, std::int64_t bytes, Range& range);
   // The last piece of the range.
   void drop_piece(CUdeviceptr start, Range& range) noexcept;

@@ -17,10 +17,16 @@ class NullMemorySource final : public MemorySource {
   std::int64_t granularity_bytes() const override { return granularity_; }
   void* map(std::int64_t bytes) noexcept override;
   void unmap(void* start, std::int64_t bytes) noexcept override;
+  void* reserve(std::int64_t bytes) noexcept override;
+  void unreserve(void* start, std::int64_t bytes) noexcept override;
+  bool commit(void* start, std::int64_t bytes) noexcept override;
+  void decommit(void* start, std::int64_t bytes) noexcept override;
   std::int64_t mapped_bytes() const noexcept override;
   std::int64_t peak_mapped_bytes() const noexcept override;
 
  private:
+  bool count(std::int64_t bytes) noexcept;
+
   const std::int64_t capacity_;
   const std::int64_t granularity_;
   mutable std::mutex mutex_;
