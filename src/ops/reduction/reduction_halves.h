@@ -40,6 +40,16 @@ struct HalfReduction {
     constexpr std::int64_t kRows = 16;
     constexpr std::int64_t kWidth = 512;
     float wide[kRows * kWidth];
+    if (width == stride && width <= kWidth) {
+      // Rows without gaps: as many as there is room for, in one go.
+      const std::int64_t most = kRows * kWidth / width;
+      for (std::int64_t row = 0; row < rows; row += most) {
+        const std::int64_t count = std::min(most, rows - row);
+        widen(x + row * stride, wide, count * width);
+        loops.columns(wide, count, width, width, result);
+      }
+      return;
+    }
     for (std::int64_t first = 0; first < width; first += kWidth) {
       const std::int64_t columns = std::min(kWidth, width - first);
       for (std::int64_t row = 0; row < rows; row += kRows) {
