@@ -136,6 +136,11 @@ std::vector<Case> cases() {
       product("conv28", 32, 10, 131072, false, true, DType::bf16),
       to_f32(product("conv28", 131072, 32, 10, true, false, DType::bf16)),
       elementwise(graph::ElementwiseCode::relu_grad, 4194304, DType::bf16),
+      {"conv28/reduce_sum_bf16",
+       ops::find_op("reduce_sum"),
+       {{DType::bf16, {32, 64, 64, 32}}},
+       {{"axes", std::vector<std::int64_t>{0, 1, 2}},
+        {"out", std::string("f32")}}},
       // The range beyond.
       product("wide", 256, 256, 256, false, false),
       product("wide", 256, 256, 256, false, true),
