@@ -1,3 +1,20 @@
+# plimsoll_isa_source(target source flags): adds one file of loops that is
+# compiled with `flags` and entered only where the processor has them.
+function(plimsoll_isa_source target source flags)
+  # A sanitizer checks every access of these loops: optimised, they take
+  # minutes to compile.
+  set(optimise -O3)
+  if(PLIMSOLL_SANITIZE)
+    set(optimise -O0)
+  endif()
+  target_sources(${target} PRIVATE ${source})
+  set_source_files_properties(
+    ${source} TARGET_DIRECTORY ${target}
+    PROPERTIES COMPILE_OPTIONS
+               "${optimise};-fno-math-errno;-fno-trapping-math;${flags}"
+               SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # plimsoll_isa_sources(target file): compiles `file`, which defines its loops
 # inside namespace PLIMSOLL_ISA, once for each instruction-set level. Such a
 # file calls nothing inline from elsewhere: the linker keeps one copy of an
@@ -11,24 +28,15 @@ function(plimsoll_isa_sources target file)
   set(flags_v3 -march=x86-64-v3)
   set(flags_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   cmake_path(GET file STEM stem)
-  # A sanitizer checks every access of these loops: optimised, they take
-  # minutes to compile.
-  set(optimise -O3)
-  if(PLIMSOLL_SANITIZE)
-    set(optimise -O0)
-  endif()
   foreach(level ${levels})
     set(source ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${level}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT
 "#define PLIMSOLL_ISA isa_${level}
 #include \"${CMAKE_CURRENT_SOURCE_DIR}/${file}\"
 ")
-    target_sources(${target} PRIVATE ${source})
+    plimsoll_isa_source(${target} ${source} "${flags_${level}}")
     set_source_files_properties(
       ${source} TARGET_DIRECTORY ${target}
-      PROPERTIES COMPILE_OPTIONS
-                 "${optimise};-fno-math-errno;-fno-trapping-math;${flags_${level}}"
-                 SKIP_PRECOMPILE_HEADERS ON
-                 OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+      PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()
 endfunction()

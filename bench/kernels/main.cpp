@@ -33,6 +33,12 @@ Case product(std::string_view job, std::int64_t m, std::int64_t k,
   return made;
 }
 
+Case to_f32(Case made) {
+  made.name += "_to_f32";
+  made.attrs.set("out", std::string("f32"));
+  return made;
+}
+
 Case update(std::string_view job, std::string_view op, int tensors,
             std::int64_t elements, DType dtype = DType::f32) {
   Case made;
@@ -125,6 +131,16 @@ std::vector<Case> cases() {
       product("linear100", 100, 32, 10, true, false),
       update("linear100", "adam", 4, 1000),
       update("linear100", "adam", 4, 10),
+      // The last layer of examples/models/conv28 in bf16.
+      to_f32(product("conv28", 32, 131072, 10, false, false, DType::bf16)),
+      product("conv28", 32, 10, 131072, false, true, DType::bf16),
+      to_f32(product("conv28", 131072, 32, 10, true, false, DType::bf16)),
+      elementwise(graph::ElementwiseCode::relu_grad, 4194304, DType::bf16),
+      {"conv28/reduce_sum_bf16",
+       ops::find_op("reduce_sum"),
+       {{DType::bf16, {32, 64, 64, 32}}},
+       {{"axes", std::vector<std::int64_t>{0, 1, 2}},
+        {"out", std::string("f32")}}},
       // The range beyond.
       product("wide", 256, 256, 256, false, false),
       product("wide", 256, 256, 256, false, true),

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/half.h"
 #include "base/philox.h"
 #include "ops/loss/loss_loops.h"
 #include "ops/random/fill_loops.h"
@@ -109,6 +110,17 @@ std::vector<float> in_f32(const Level& level) {
                  level.fill.f32);
 }
 
+std::vector<float> columns_in_bf16(const Level& level) {
+  std::vector<std::uint16_t> x;
+  for (const float value : numbers<float>(2, -8, 8)) {
+    x.push_back(float_to_bf16(value));
+  }
+  std::vector<double> totals(kWidth, 0);
+  level.reduction.sum_columns_bf16(x.data(), kRows, kWidth, kWidth,
+                                   totals.data());
+  return {totals.begin(), totals.end()};
+}
+
 std::vector<double> in_f64(const Level& level) {
   return results(level.reduction.sum_f64, level.reduction.max_f64,
                  level.softmax.f64, level.loss.f64, level.random.dropout_f64,
@@ -132,6 +144,7 @@ TEST(IsaLevels, GiveTheSameBits) {
   for (const Level& level : levels) {
     expect_same(in_f32(level), in_f32(baseline()));
     expect_same(in_f64(level), in_f64(baseline()));
+    expect_same(columns_in_bf16(level), columns_in_bf16(baseline()));
   }
 }
 

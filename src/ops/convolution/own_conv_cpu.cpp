@@ -235,6 +235,11 @@ class GatheredConv final : public Kernel {
                std::int64_t count, const C* from) const {
     const GatherAxis& rows = gather.rows;
     const GatherAxis& columns = gather.columns;
+    if (rows.is_dense() && columns.is_dense() &&
+        plan_.results == plan_.result_channels) {
+      narrow_run(from, count * plan_.results, y_ + first * plan_.results);
+      return;
+    }
     const auto& extents = plan_.is_forward() ? plan_.shape.out : plan_.shape.in;
     for (std::int64_t pixel = first; pixel < first + count; ++pixel) {
       const std::int64_t image = pixel / gather.pixels_of_image();

@@ -156,8 +156,10 @@ class GatheredSum final : public Kernel {
         }
       } else {
         C* wide = tile + kTile * plan_.depth();
-        for (std::int64_t i = 0; i < args.k; ++i) {
-          widen_run(dy + i * shape.filters, filters, wide + i * filters);
+        const bool together = filters == shape.filters;
+        const std::int64_t run = together ? args.k * filters : filters;
+        for (std::int64_t i = 0; i < args.k * filters; i += run) {
+          widen_run(dy + i / filters * shape.filters, run, wide + i);
         }
         args.b = wide;
         args.b_row = filters;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/elementwise/choice_loops.h"
 #include "ops/elementwise/domain.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_loops.h"
@@ -43,7 +44,7 @@ std::int64_t chunks_of(double seconds, int threads, std::int64_t blocks) {
 }
 
 struct Setup {
-  DType compute = DType::f32;  // or f64: of all slots
+  DType compute = DType::f32;  // of all slots: f64, or halves only chosen from
   Domain domain;
   CompiledExpression code;
   std::vector<std::size_t> expanded;  // inputs that every block fills a slot of
@@ -65,21 +66,57 @@ bool fits(DType dtype, DType compute) {
   return is_floating(dtype) && (dtype == DType::f64) == (compute == DType::f64);
 }
 
+const ElementwiseLoop* loops_for(DType compute) {
+  if (compute == DType::bf16) return pick_choice_loops().bf16;
+  if (compute == DType::f16) return pick_choice_loops().f16;
+  return compute == DType::f64 ? pick_elementwise_loops().f64
+                               : pick_elementwise_loops().f32;
+}
+
+decltype(&expand_f32) expand_for(DType compute) {
+  if (is_half(compute)) return expand_u16;
+  return compute == DType::f64 ? expand_f64 : expand_f32;
+}
+
+// bf16 or f16 where nothing else is read or written and every instruction
+// chooses: such a program needs no conversions. Otherwise f32, or f64.
+DType computed_in(const KernelQuery& query,
+                  const graph::ElementwiseExpression& expression) {
+  const DType stored = query.outputs[0].dtype;
+  if (!is_half(stored)) return wide_dtype(stored);
+  const auto same = [&](const graph::TensorType& type) {
+    return type.dtype == stored;
+  };
+  const auto chooses = [&](const graph::ElementwiseInstruction& one) {
+    return loops_for(stored)[static_cast<std::size_t>(one.code)] != nullptr;
+  };
+  const bool all =
+      std::all_of(query.inputs.begin(), query.inputs.end(), same) &&
+      std::all_of(query.outputs.begin(), query.outputs.end(), same) &&
+      std::all_of(expression.instructions.begin(),
+                  expression.instructions.end(), chooses);
+  return all ? stored : wide_dtype(stored);
+}
+
 // Nothing where no loop fits: the catalogue then names op and dtypes.
 std::optional<Setup> set_up(const KernelQuery& query, int threads) {
   Setup setup;
-  setup.compute = wide_dtype(query.outputs[0].dtype);
+  const graph::ElementwiseExpression expression =
+      expression_of(*query.op, *query.attrs);
+  setup.compute = computed_in(query, expression);
+  const auto converted = [&](const graph::TensorType& type) {
+    return is_half(type.dtype) && type.dtype != setup.compute;
+  };
   std::vector<bool> out_slot;
   for (const graph::TensorType& output : query.outputs) {
     if (!fits(output.dtype, setup.compute)) return std::nullopt;
-    out_slot.push_back(is_half(output.dtype));
+    out_slot.push_back(converted(output));
     setup.narrow.push_back(out_slot.back() ? narrow_loop(output.dtype)
                                            : nullptr);
   }
   for (const graph::TensorType& input : query.inputs) {
     if (!fits(input.dtype, setup.compute)) return std::nullopt;
-    setup.widen.push_back(is_half(input.dtype) ? widen_loop(input.dtype)
-                                               : nullptr);
+    setup.widen.push_back(converted(input) ? widen_loop(input.dtype) : nullptr);
   }
   auto domain = find_domain(query.inputs, query.outputs[0].shape);
   if (!domain) return std::nullopt;
@@ -95,8 +132,7 @@ std::optional<Setup> set_up(const KernelQuery& query, int threads) {
     }
     if (access == Access::expanded && half) setup.staging = 1;
   }
-  setup.code =
-      compile(expression_of(*query.op, *query.attrs), in_slot, out_slot);
+  setup.code = compile(expression, in_slot, out_slot);
   if (setup.domain.elements > 0) {
     // An odd number of cache lines: slots that lie whole pages apart would
     // take each other's place in L1.
@@ -117,9 +153,8 @@ class ElementwiseKernel final : public Kernel {
   ElementwiseKernel(Setup setup, ComputeThreads& threads)
       : setup_(std::move(setup)),
         element_bytes_(size_of(setup_.compute)),
-        loops_(setup_.compute == DType::f32 ? pick_elementwise_loops().f32
-                                            : pick_elementwise_loops().f64),
-        expand_(setup_.compute == DType::f32 ? expand_f32 : expand_f64),
+        loops_(loops_for(setup_.compute)),
+        expand_(expand_for(setup_.compute)),
         threads_(threads) {}
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {

@@ -4,6 +4,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/matmul/half_product.h"
+#include "ops/matmul/narrow_product.h"
 #include "ops/matmul/own_product.h"
 
 namespace plimsoll::ops {
@@ -41,6 +42,8 @@ Result<std::vector<KernelCandidate>> product_candidates(
       own_candidates(shape, types.operands, threads.size());
   const auto widened = half_candidates(shape, types, threads.size());
   all.insert(all.end(), widened.begin(), widened.end());
+  const auto narrow = narrow_candidates(shape, types, threads.size());
+  all.insert(all.end(), narrow.begin(), narrow.end());
   if (types.operands != DType::f64) {
     PLIMSOLL_ASSIGN(auto library, onednn_candidates(shape, types, threads));
     all.insert(all.end(), library.begin(), library.end());
@@ -61,6 +64,9 @@ Result<std::unique_ptr<Kernel>> make_product(const ProductShape& shape,
   }
   if (candidate.name.starts_with("matmul:own:widened:")) {
     return make_half_product(shape, types, candidate, threads);
+  }
+  if (candidate.name.starts_with("matmul:own:narrow:")) {
+    return make_narrow_product(shape, types, candidate, threads);
   }
   return make_own_product(shape, types.operands, candidate, threads);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "device/cpu/compute_threads.h"
@@ -16,6 +17,8 @@ constexpr double kCallSeconds = 1.2e-6;
 constexpr double kForkSeconds = 2.5e-6;
 constexpr double kWideFlopsPerSecond = 160e9;  // 512-bit registers
 constexpr double kFlopsPerSecond = 80e9;
+// Of one thread in 16 bits: what a product reads is also copied into blocks.
+constexpr double kHalfBytesPerSecond = 6e9;
 
 struct Operands {
   int rank = 2;
@@ -72,7 +75,17 @@ std::string name_of(const DnnlPrimitiveDesc& desc, int threads) {
                      threads);
 }
 
-double seconds(std::string_view implementation, double flops, int threads) {
+double bytes_of(const ProductShape& s, ProductTypes types) {
+  const auto size = [](std::int64_t value) {
+    return static_cast<double>(value);
+  };
+  return size(s.batch) *
+         (size(size_of(types.operands)) * size(s.k) * size(s.m + s.n) +
+          size(size_of(types.output)) * size(s.m) * size(s.n));
+}
+
+double seconds(std::string_view implementation, const ProductShape& shape,
+               ProductTypes types, int threads) {
   double rate = best_isa() == Isa::v4 ? kWideFlopsPerSecond : kFlopsPerSecond;
   const auto has = [&](std::string_view part) {
     return implementation.find(part) != std::string_view::npos;
@@ -82,8 +95,12 @@ double seconds(std::string_view implementation, double flops, int threads) {
   } else if (has("bf16") || has("fp16")) {
     rate *= 1.7;
   }
-  if (threads == 1) return kCallSeconds + flops / rate;
-  return kCallSeconds + kForkSeconds + flops / (rate * threads);
+  double work = shape.flops() / rate;
+  if (types.operands != DType::f32) {
+    work = std::max(work, bytes_of(shape, types) / kHalfBytesPerSecond);
+  }
+  if (threads == 1) return kCallSeconds + work;
+  return kCallSeconds + kForkSeconds + work / threads;
 }
 
 // An implementation that allocates takes copies of what it reorders.
@@ -125,7 +142,7 @@ Result<std::vector<graph::KernelCandidate>> onednn_candidates(
     candidate.scratch_bytes = onednn_scratch_bytes(desc);
     candidate.private_bytes = private_bytes(desc, shape);
     candidate.seconds =
-        seconds(onednn_implementation(desc), shape.flops(), threads.size());
+        seconds(onednn_implementation(desc), shape, types, threads.size());
     if (onednn_allocates(onednn_implementation(desc))) candidate.seconds *= 4;
     found.push_back(std::move(candidate));
   });

@@ -3,6 +3,7 @@
 
 #include "ops/movement/chunked.h"
 #include "ops/movement/pack.h"
+#include "ops/movement/pack_tiles.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -156,27 +157,87 @@ class PackKernel final : public Kernel {
   ComputeThreads& threads_;
 };
 
+// Rows in turn: a row's words lie together, and so few lines are open on the
+// other side that they stay in the first cache whatever the strides.
+template <class Word>
+class TilesKernel final : public Kernel {
+ public:
+  TilesKernel(PackTiles tiles, bool back, double bytes, ComputeThreads& threads)
+      : tiles_(std::move(tiles)),
+        back_(back),
+        chunks_(movement_chunks(2 * bytes, threads.size())),
+        threads_(threads) {}
+
+  LaunchStatus launch(const LaunchArgs& args) noexcept override {
+    const auto* from = static_cast<const Word*>(args.inputs[0]);
+    auto* to = static_cast<Word*>(args.outputs[0]);
+    for_ranges(threads_, chunks_, tiles_.tiles,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for_tiles(tiles_, begin, end,
+                           [&](std::int64_t place, std::int64_t packed) {
+                             if (back_) {
+                               unpack(from + packed, to + place);
+                             } else {
+                               pack(from + place, to + packed);
+                             }
+                           });
+               });
+    return LaunchStatus::ok;
+  }
+
+ private:
+  void pack(const Word* from, Word* to) const {
+    for (std::int64_t row = 0; row < tiles_.rows; ++row) {
+      const Word* line = from + row * tiles_.row_stride;
+      for (std::int64_t i = 0; i < tiles_.columns; ++i) {
+        to[row + i * tiles_.column_stride] = line[i];
+      }
+    }
+  }
+  void unpack(const Word* from, Word* to) const {
+    for (std::int64_t row = 0; row < tiles_.rows; ++row) {
+      Word* line = to + row * tiles_.row_stride;
+      for (std::int64_t i = 0; i < tiles_.columns; ++i) {
+        line[i] = from[row + i * tiles_.column_stride];
+      }
+    }
+  }
+
+  const PackTiles tiles_;
+  const bool back_;
+  const std::int64_t chunks_;
+  ComputeThreads& threads_;
+};
+
 }  // namespace
 
 Result<std::vector<KernelCandidate>> pack_candidates(const KernelQuery& query,
                                                      ComputeThreads& threads) {
-  auto candidate =
-      movement_candidate(std::string(query.op->name), query, 4e9, threads);
-  candidate.private_bytes += PackTable(pack_plan(*query.attrs)).bytes();
+  const WordPlan words =
+      in_words(pack_plan(*query.attrs), size_of(query.inputs[0].dtype));
+  const bool tiled = pack_tiles(words.plan).has_value();
+  auto candidate = movement_candidate(std::string(query.op->name), query,
+                                      tiled ? 10e9 : 4e9, threads);
+  candidate.private_bytes += tiled ? 1024 : PackTable(words.plan).bytes();
   return std::vector{std::move(candidate)};
 }
 
 Result<std::unique_ptr<Kernel>> create_pack(const KernelQuery& query,
                                             const KernelCandidate&,
                                             ComputeThreads& threads) {
-  const PackPlan plan = pack_plan(*query.attrs);
+  const WordPlan words =
+      in_words(pack_plan(*query.attrs), size_of(query.inputs[0].dtype));
+  const auto tiles = pack_tiles(words.plan);
   const bool back = query.op->name == "unpack";
   const double bytes = bytes_moved(query);
   const auto make = [&](auto word) -> std::unique_ptr<Kernel> {
-    return std::make_unique<PackKernel<decltype(word)>>(plan, back, bytes,
-                                                        threads);
+    using Word = decltype(word);
+    if (tiles) {
+      return std::make_unique<TilesKernel<Word>>(*tiles, back, bytes, threads);
+    }
+    return std::make_unique<PackKernel<Word>>(words.plan, back, bytes, threads);
   };
-  switch (size_of(query.inputs[0].dtype)) {
+  switch (words.bytes) {
     case 1:
       return make(std::uint8_t());
     case 2:

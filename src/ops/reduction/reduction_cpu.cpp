@@ -264,7 +264,9 @@ Result<std::unique_ptr<Kernel>> create_reduction(const KernelQuery& query,
   if (dtype == DType::f32) {
     return make_reduction<float, float>(query, axes, f32, threads);
   }
-  const HalfReduction half{f32, widen_loop(dtype), f32.identity};
+  const bool as_stored = dtype == DType::bf16 && !max;
+  const HalfReduction half{f32, widen_loop(dtype), f32.identity,
+                           as_stored ? tables().sum_columns_bf16 : nullptr};
   return query.outputs[0].dtype == DType::f32
              ? make_reduction<std::uint16_t, float>(query, axes, half, threads)
              : make_reduction<std::uint16_t, std::uint16_t>(query, axes, half,

@@ -13,6 +13,8 @@ struct HalfReduction {
   ReductionLoops<float> loops;
   WidenLoop widen = nullptr;
   double identity = 0;
+  // Where columns need not be widened into memory first; null otherwise.
+  decltype(ReductionTables::sum_columns_bf16) stored_columns = nullptr;
 
   void row(const std::uint16_t* x, std::int64_t n, double* result) const {
     constexpr std::int64_t kBlock = 4096;
@@ -37,6 +39,9 @@ struct HalfReduction {
 
   void columns(const std::uint16_t* x, std::int64_t rows, std::int64_t stride,
                std::int64_t width, double* result) const {
+    if (stored_columns != nullptr) {
+      return columns_as_stored(x, rows, stride, width, result);
+    }
     constexpr std::int64_t kRows = 16;
     constexpr std::int64_t kWidth = 512;
     float wide[kRows * kWidth];
@@ -50,6 +55,27 @@ struct HalfReduction {
         loops.columns(wide, count, columns, columns, result + first);
       }
     }
+  }
+
+ private:
+  // Narrow rows without gaps are taken several at a time, as one wide row
+  // whose parts are added at the end.
+  void columns_as_stored(const std::uint16_t* x, std::int64_t rows,
+                         std::int64_t stride, std::int64_t width,
+                         double* result) const {
+    constexpr std::int64_t kWide = 512;
+    const std::int64_t fold = kWide / width;
+    if (width == stride && fold > 1 && rows > fold) {
+      double folded[kWide] = {};
+      const std::int64_t wide_rows = rows / fold;
+      stored_columns(x, wide_rows, fold * width, fold * width, folded);
+      for (std::int64_t i = 0; i < fold * width; ++i) {
+        result[i % width] += folded[i];
+      }
+      x += wide_rows * fold * width;
+      rows -= wide_rows * fold;
+    }
+    stored_columns(x, rows, stride, width, result);
   }
 };
 

@@ -77,28 +77,38 @@ void short_rows(const T* x, std::int64_t rows, std::int64_t n,
   }
 }
 
+inline float value_of(float x) { return x; }
+inline double value_of(double x) { return x; }
+inline float value_of(std::uint16_t bf16) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(bf16) << 16);
+}
+
+// `T` is what is stored: sums are made of its values.
 template <class T, class Op, class WideOp>
 void columns(const T* x, std::int64_t rows, std::int64_t stride,
              std::int64_t width, double* __restrict result) {
-  T block[kReductionTile];
+  decltype(value_of(T())) block[kReductionTile];
   for (std::int64_t r = 0; r < rows;) {
     const std::int64_t end =
         r + (rows - r < kColumnBlock ? rows - r : kColumnBlock);
-    for (std::int64_t j = 0; j < width; ++j) block[j] = x[r * stride + j];
+    for (std::int64_t j = 0; j < width; ++j) {
+      block[j] = value_of(x[r * stride + j]);
+    }
     for (++r; Op::kFourAtOnce && r + 4 <= end; r += 4) {
       const T* a = x + r * stride;
       const T* b = a + stride;
       const T* c = b + stride;
       const T* d = c + stride;
       for (std::int64_t j = 0; j < width; ++j) {
-        block[j] = Op::join(
-            block[j], Op::join(Op::join(a[j], b[j]), Op::join(c[j], d[j])));
+        block[j] = Op::join(block[j],
+                            Op::join(Op::join(value_of(a[j]), value_of(b[j])),
+                                     Op::join(value_of(c[j]), value_of(d[j]))));
       }
     }
     for (; r < end; ++r) {
       const T* a = x + r * stride;
       for (std::int64_t j = 0; j < width; ++j) {
-        block[j] = Op::join(block[j], a[j]);
+        block[j] = Op::join(block[j], value_of(a[j]));
       }
     }
     for (std::int64_t j = 0; j < width; ++j) {
@@ -123,9 +133,11 @@ ReductionLoops<T> loops() {
 }  // namespace
 
 ReductionTables reduction_tables() {
-  return {loops<float, Sum>(),  loops<float, Max>(),   loops<double, Sum>(),
-          loops<double, Max>(), divide<double, float>, divide<double, double>,
-          divide<float, float>};
+  return {
+      loops<float, Sum>(),   loops<float, Max>(),
+      loops<double, Sum>(),  loops<double, Max>(),
+      divide<double, float>, divide<double, double>,
+      divide<float, float>,  columns<std::uint16_t, Sum<float>, Sum<double>>};
 }
 
 }  // namespace plimsoll::ops::PLIMSOLL_ISA

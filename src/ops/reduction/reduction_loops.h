@@ -38,6 +38,10 @@ struct ReductionTables {
                      double* y) = nullptr;
   void (*scale_f32)(const float* x, std::int64_t n, double divisor,
                     float* y) = nullptr;
+  // ReductionLoops' columns of what is stored as bf16.
+  void (*sum_columns_bf16)(const std::uint16_t* x, std::int64_t rows,
+                           std::int64_t stride, std::int64_t width,
+                           double* result) = nullptr;
 };
 
 PLIMSOLL_DECLARE_ISA_TABLE(ReductionTables, reduction_tables)

@@ -76,6 +76,39 @@ void add_sizes(std::vector<OpRecord>& records) {
   }
 }
 
+// One long side and one of at most 16, around whole registers and parts.
+void add_narrow(std::vector<OpRecord>& records) {
+  const auto add = [&](std::int64_t m, std::int64_t k, std::int64_t n, bool ta,
+                       bool tb, bool to_f32, bool epilogue) {
+    OpRecord record =
+        product(fmt::format("matmul_narrow_{}x{}x{}{}{}", m, k, n,
+                            tb ? "_tb" : "", to_f32 ? "_to_f32" : ""),
+                m, k, n, ta, tb);
+    for (graph::TensorType& type : record.inputs) type.dtype = DType::bf16;
+    if (to_f32) record.attrs.set("out", std::string("f32"));
+    if (epilogue) {
+      record.inputs.push_back({to_f32 ? DType::f32 : DType::bf16, Shape{n}});
+      record.attrs.set("activation", std::string("relu"));
+    }
+    if (!to_f32) record.tolerance = 0x1p-7;
+    records.push_back(std::move(record));
+  };
+  for (const bool tb : {false, true}) {
+    for (const bool to_f32 : {false, true}) {
+      add(7, 4500, 10, false, tb, to_f32, to_f32);
+      add(1, 8192, 16, false, tb, to_f32, !to_f32);
+      add(9, 2077, 3, false, tb, to_f32, false);
+      add(5, 2048, 1, false, tb, to_f32, false);
+    }
+    add(7, 10, 2077, false, tb, false, false);
+    add(5, 16, 2048, true, tb, false, false);
+    add(4, 1, 3001, false, tb, false, false);
+    add(2077, 33, 10, true, tb, true, false);
+    add(2048, 1, 16, true, tb, true, false);
+    add(3001, 256, 5, true, tb, true, false);
+  }
+}
+
 }  // namespace
 
 std::vector<OpRecord> matmul_records() {
@@ -130,6 +163,7 @@ std::vector<OpRecord> matmul_records() {
     record.tolerance = 0x1p-7;
     records.push_back(std::move(record));
   }
+  add_narrow(records);
   for (const bool relu : {false, true}) {
     records.push_back(with_gradient(with_epilogue(
         product("matmul_gradient", 4, 3, 5, false, false), 5, true, relu)));
