@@ -11,8 +11,13 @@
 
 namespace plimsoll {
 
+class Tensor;
+
 struct ActivationFunction {
   const char* name = "linear";
+
+  // Of a tensor, at once: pl::relu(x).
+  Tensor operator()(const Tensor& x) const;
 };
 inline constexpr ActivationFunction linear{"linear"};
 inline constexpr ActivationFunction relu{"relu"};

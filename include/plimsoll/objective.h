@@ -5,8 +5,14 @@
 
 namespace plimsoll {
 
+class Tensor;
+
 struct Loss {
   const char* name = "";
+
+  // The mean over all examples, at once. Crossentropies take probabilities, as
+  // Keras's do; for logits see tensor_math.h.
+  Tensor operator()(const Tensor& labels, const Tensor& predictions) const;
 };
 inline constexpr Loss binary_crossentropy{"binary_crossentropy"};
 inline constexpr Loss mean_squared_error{"mean_squared_error"};

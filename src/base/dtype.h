@@ -1,27 +1,13 @@
-// Element types of tensors and files.
+// What is known of element types.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace plimsoll {
+#include "plimsoll/dtype.h"
 
-enum class DType : std::uint8_t {
-  f32,
-  f64,
-  bf16,
-  f16,
-  i8,
-  i16,
-  i32,
-  i64,
-  u8,
-  u16,
-  u32,
-  u64,
-  boolean,
-};
+namespace plimsoll {
 
 std::int64_t size_of(DType dtype);
 std::string_view name_of(DType dtype);

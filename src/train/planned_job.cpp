@@ -171,7 +171,7 @@ class JobPlanner {
   // memory.
   graph::Graph kept_little(const graph::Graph& graph,
                            std::int64_t batch) const {
-    constexpr graph::RecomputeLimits kLimits = {0.02, 256 * kKiB};
+    constexpr graph::RecomputeLimits kLimits = {0.03, 256 * kKiB};
     return graph::recompute(graph, batch, home_kernels_, kLimits);
   }
 

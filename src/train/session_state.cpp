@@ -1,13 +1,22 @@
 #include "train/session_state.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "base/environment.h"
+#include "device/cpu/process_memory.h"
 #include "device/device_name.h"
+#include "runtime/eager/dispatch.h"
 #include "train/process_config.h"
 
 namespace plimsoll::train {
 namespace {
+
+// Resident before the first tensor.
+std::int64_t process_bytes() {
+  const auto status = read_process_status(getpid());
+  return status ? status->rss_bytes : 0;
+}
 
 std::optional<std::string> said(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
@@ -36,12 +45,6 @@ RunOptions options_of(const SessionOptions& session) {
 
 }  // namespace
 
-void throw_error(const Error& error) {
-  static_assert(static_cast<int>(Failure::internal) ==
-                static_cast<int>(ErrorCode::internal));
-  throw Exception(static_cast<Failure>(error.code), error.message);
-}
-
 SessionState::SessionState(const SessionOptions& options)
     : options_(options_of(options)),
       place_(value_or_throw(open_workplace(JobSpec{}, options_))) {
@@ -51,6 +54,11 @@ SessionState::SessionState(const SessionOptions& options)
     ledger.set_limit(Space::device, place_.device_budget->bytes);
   }
   freeze_config();
+  if (place_.device_budget) return;
+  Machine& here = *place_.machine;
+  eager_ = std::make_shared<runtime::Eager>(runtime::EagerMachine{
+      here.threads(), here.kernels(), here.host(), ledger, process_bytes()});
+  runtime::enter_eager(eager_);
 }
 
 SessionState::~SessionState() = default;
@@ -90,6 +98,10 @@ bool SessionState::close() noexcept {
   if (running_ > 0) return false;
   const std::lock_guard lock(mutex_);
   for (SessionUser* const user : users_) user->let_go();
+  if (eager_) {
+    eager_->close();
+    runtime::leave_eager(eager_.get());
+  }
   place_.machine.reset();
   return true;
 }

@@ -6,8 +6,9 @@
 #include <mutex>
 #include <set>
 
-#include "plimsoll/error.h"
+#include "base/throw_error.h"
 #include "plimsoll/session.h"
+#include "runtime/eager/eager.h"
 #include "train/fit.h"
 #include "train/workplace.h"
 
@@ -56,7 +57,8 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   friend class SessionUser;
   RunOptions options_;
   Workplace place_;
-  std::mutex mutex_;  // of the users
+  std::shared_ptr<runtime::Eager> eager_;  // null on a device
+  std::mutex mutex_;                       // of the users
   std::set<SessionUser*> users_;
   std::atomic<int> running_ = 0;
 };
@@ -80,16 +82,8 @@ class SessionUser {
   std::shared_ptr<SessionState> session_;
 };
 
-// The edge of the library: an Error leaves as the one exception type.
-[[noreturn]] void throw_error(const Error& error);
-
-template <class T>
-T value_or_throw(Result<T> result) {
-  if (!result) throw_error(result.error());
-  return *std::move(result);
-}
-inline void throw_if_error(const Status& status) {
-  if (!status) throw_error(status.error());
-}
+using plimsoll::throw_error;
+using plimsoll::throw_if_error;
+using plimsoll::value_or_throw;
 
 }  // namespace plimsoll::train

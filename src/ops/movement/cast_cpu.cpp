@@ -162,7 +162,14 @@ class CastKernel final : public Kernel {
 
 Result<std::vector<graph::KernelCandidate>> cast_candidates(
     const graph::KernelQuery& query, ComputeThreads& threads) {
-  return std::vector{movement_candidate("cast", query, 8e9, threads)};
+  // Between f32, bf16 and f16 there are vector loops: memory is the limit.
+  const auto vectors = [](DType dtype) {
+    return is_floating(dtype) && dtype != DType::f64;
+  };
+  const bool fast =
+      vectors(query.inputs[0].dtype) && vectors(query.outputs[0].dtype);
+  return std::vector{
+      movement_candidate("cast", query, fast ? 20e9 : 8e9, threads)};
 }
 
 Result<std::unique_ptr<Kernel>> create_cast(const graph::KernelQuery& query,

@@ -159,6 +159,8 @@ const OpDef& transpose_op() {
   return op;
 }
 
+}  // namespace
+
 const OpDef& cast_op() {
   static const OpDef op = [] {
     OpDef made = define("cast", infer_cast, cast_gradient);
@@ -169,8 +171,6 @@ const OpDef& cast_op() {
   }();
   return op;
 }
-
-}  // namespace
 
 const OpDef& copy_op() {
   static const OpDef op = define("copy", infer_copy, copy_gradient);

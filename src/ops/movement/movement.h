@@ -10,6 +10,7 @@
 namespace plimsoll::ops {
 
 std::span<const graph::OpDef* const> movement_ops();
+const graph::OpDef& cast_op();
 const graph::OpDef& copy_op();
 
 // The same elements under another shape, without a copy.

@@ -2,6 +2,8 @@
 
 #include "ops/elementwise/elementwise.h"
 #include "ops/softmax/softmax.h"
+#include "runtime/eager/invoke.h"
+#include "runtime/eager/tensor_value.h"
 #include "train/layers/layer_def.h"
 #include "train/precision.h"
 
@@ -86,6 +88,15 @@ const LayerDef kActivationLayer = {
     }};
 
 }  // namespace train
+
+Tensor ActivationFunction::operator()(const Tensor& x) const {
+  Layer layer = Activation(*this);
+  const runtime::ValuePtr operands[] = {runtime::value_of(x, name)};
+  return Tensor(value_or_throw(
+      runtime::invoke_one(operands, [&](graph::Builder& builder, auto ids) {
+        return train::apply_activation(builder, layer, ids[0]);
+      })));
+}
 
 Layer Activation(ActivationFunction activation) {
   Layer layer = train::make_layer("activation");

@@ -1,0 +1,83 @@
+#include "runtime/eager/dispatch.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "ops/registry.h"
+#include "runtime/eager/tape.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+struct OpenSessions {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Eager>> eager;  // the last made last
+};
+
+OpenSessions& open_sessions() {
+  static OpenSessions open;
+  return open;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Eager>> current_eager() {
+  OpenSessions& open = open_sessions();
+  const std::lock_guard lock(open.mutex);
+  for (auto last = open.eager.rbegin(); last != open.eager.rend(); ++last) {
+    if (auto eager = last->lock(); eager && !eager->closed()) return eager;
+  }
+  return Error{ErrorCode::bad_input,
+               "tensors need a session, whose memory they take: "
+               "plimsoll::Session session({.host = \"1GiB\"});"};
+}
+
+void enter_eager(const std::shared_ptr<Eager>& eager) {
+  OpenSessions& open = open_sessions();
+  const std::lock_guard lock(open.mutex);
+  open.eager.push_back(eager);
+}
+
+void leave_eager(const Eager* eager) noexcept {
+  OpenSessions& open = open_sessions();
+  const std::lock_guard lock(open.mutex);
+  std::erase_if(open.eager, [&](const std::weak_ptr<Eager>& one) {
+    const auto held = one.lock();
+    return !held || held.get() == eager;
+  });
+}
+
+std::vector<Tape*>& recording_tapes() {
+  thread_local std::vector<Tape*> tapes;
+  return tapes;
+}
+
+Result<Values> dispatch(const graph::OpDef& op,
+                        std::span<const ValuePtr> inputs,
+                        const graph::Attrs& attrs) {
+  std::shared_ptr<Eager> current;
+  if (inputs.empty()) {
+    PLIMSOLL_ASSIGN(current, current_eager());
+  }
+  Eager& eager = inputs.empty() ? *current : *inputs[0]->home;
+  std::shared_ptr<PreparedOp> prepared;
+  PLIMSOLL_ASSIGN(auto outputs, eager.apply(op, inputs, attrs, prepared));
+  for (Tape* tape : recording_tapes()) tape->record(prepared, inputs, outputs);
+  return outputs;
+}
+
+Result<ValuePtr> dispatch_one(const graph::OpDef& op,
+                              std::span<const ValuePtr> inputs,
+                              const graph::Attrs& attrs) {
+  PLIMSOLL_ASSIGN(auto outputs, dispatch(op, inputs, attrs));
+  return std::move(outputs[0]);
+}
+
+Result<ValuePtr> filled(const graph::TensorType& type, double number) {
+  return dispatch_one(*ops::find_op("constant"), {},
+                      {{"shape", type.shape},
+                       {"dtype", std::string(name_of(type.dtype))},
+                       {"scalar", number}});
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,30 @@
+// Where ops go, and who looks on.
+#pragma once
+
+#include "runtime/eager/eager.h"
+
+namespace plimsoll::runtime {
+
+class Tape;
+
+// The op's outputs, seen by every tape that is recording on this thread. An op
+// without operands goes to the session that is current.
+Result<Values> dispatch(const graph::OpDef& op,
+                        std::span<const ValuePtr> inputs,
+                        const graph::Attrs& attrs = {});
+// The same for ops with one output.
+Result<ValuePtr> dispatch_one(const graph::OpDef& op,
+                              std::span<const ValuePtr> inputs,
+                              const graph::Attrs& attrs = {});
+// A value full of one number.
+Result<ValuePtr> filled(const graph::TensorType& type, double number);
+
+// The last that was made and is still open; an error where there is none.
+Result<std::shared_ptr<Eager>> current_eager();
+void enter_eager(const std::shared_ptr<Eager>& eager);
+void leave_eager(const Eager* eager) noexcept;
+
+// Tapes that record what this thread does, the innermost last.
+std::vector<Tape*>& recording_tapes();
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,66 @@
+// Runs ops at once, on the machine of one session.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include "device/cpu/compute_threads.h"
+#include "graph/builder.h"
+#include "runtime/eager/prepared_ops.h"
+#include "runtime/eager/value.h"
+
+namespace plimsoll::runtime {
+
+// What an eager session stands on; all of it outlives close().
+struct EagerMachine {
+  ComputeThreads& threads;
+  const ops::KernelFactory& kernels;
+  MemorySource& memory;
+  Ledger& ledger;
+  // What the process takes without any value, charged with the first one.
+  std::int64_t process_bytes = 0;
+};
+
+// For one thread at a time; values may go on any.
+class Eager : public std::enable_shared_from_this<Eager> {
+ public:
+  explicit Eager(const EagerMachine& machine);
+
+  // Gives all memory back. Values that are still out there stay as they are but
+  // their bytes: whoever asks for those is told.
+  void close() noexcept;
+  bool closed() const { return pool_.closed(); }
+  Status check_open() const;
+
+  // The op's outputs. Errors name the op, the shapes and what was expected, or
+  // carry the ledger where memory runs out; nothing is then held.
+  // `prepared` is set to what ran.
+  Result<Values> apply(const graph::OpDef& op, std::span<const ValuePtr> inputs,
+                       const graph::Attrs& attrs,
+                       std::shared_ptr<PreparedOp>& prepared);
+  // A value to be filled by whoever made it.
+  Result<std::shared_ptr<Value>> make(graph::TensorType type);
+  // The bytes of an array of the caller's, copied.
+  Result<ValuePtr> from_bytes(graph::TensorType type,
+                              std::span<const std::byte> bytes);
+
+  void give_back(const Block& block) noexcept { pool_.release(block); }
+  const ValuePool& pool() const { return pool_; }
+  const PreparedOps& prepared() const { return prepared_; }
+
+ private:
+  Status charge_process();
+
+  ComputeThreads& threads_;
+  Ledger& ledger_;
+  std::int64_t process_bytes_;
+  LedgerEntry process_;
+  ValuePool pool_;
+  PreparedOps prepared_;
+};
+
+// Another value over the same memory: no tape takes it for the first.
+ValuePtr same_bytes(const ValuePtr& value);
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,121 @@
+#include "runtime/eager/prepared_ops.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace plimsoll::runtime {
+namespace {
+
+using graph::TensorType;
+using TypePointers = std::span<const TensorType* const>;
+
+void mix(std::size_t& hash, std::size_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+  hash ^= hash >> 29;
+}
+
+// Attributes are compared, not hashed: few ops differ in them alone.
+std::size_t hash_of(const graph::OpDef& op, TypePointers inputs) {
+  std::size_t hash = reinterpret_cast<std::size_t>(&op);
+  for (const TensorType* type : inputs) {
+    mix(hash, static_cast<std::size_t>(type->dtype) + 1);
+    for (const Dim& dim : type->shape.dims()) {
+      mix(hash, static_cast<std::size_t>(dim.size));
+    }
+  }
+  return hash;
+}
+
+bool matches(const PreparedOp& prepared, const graph::OpDef& op,
+             TypePointers inputs, const graph::Attrs& attrs) {
+  return prepared.op == &op &&
+         std::equal(inputs.begin(), inputs.end(), prepared.inputs.begin(),
+                    prepared.inputs.end(),
+                    [](const TensorType* a, const TensorType& b) {
+                      return *a == b;
+                    }) &&
+         prepared.attrs == attrs;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const GradientRecipe>> PreparedOp::gradient_for(
+    const std::vector<bool>& wanted) {
+  for (const auto& [for_inputs, recipe] : recipes_) {
+    if (for_inputs == wanted) return recipe;
+  }
+  PLIMSOLL_ASSIGN(auto made, make_gradient_recipe(*op, attrs, inputs, wanted));
+  recipes_.emplace_back(
+      wanted, std::make_shared<const GradientRecipe>(std::move(made)));
+  return recipes_.back().second;
+}
+
+Result<std::shared_ptr<PreparedOp>> PreparedOps::find(
+    const graph::OpDef& op, TypePointers inputs, const graph::Attrs& attrs) {
+  const std::size_t hash = hash_of(op, inputs);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto found = first; found != last; ++found) {
+    if (!matches(**found->second, op, inputs, attrs)) continue;
+    if (found->second != by_use_.begin()) {
+      by_use_.splice(by_use_.begin(), by_use_, found->second);
+    }
+    return *found->second;
+  }
+  PLIMSOLL_ASSIGN(auto made, make(op, inputs, attrs));
+  ++made_;
+  if (by_use_.size() == most_) {
+    const PreparedOp& oldest = *by_use_.back();
+    std::vector<const TensorType*> types;
+    for (const TensorType& type : oldest.inputs) types.push_back(&type);
+    const auto [from, to] = by_hash_.equal_range(hash_of(*oldest.op, types));
+    const auto end = std::prev(by_use_.end());
+    by_hash_.erase(std::find_if(
+        from, to, [&](const auto& entry) { return entry.second == end; }));
+    by_use_.pop_back();
+  }
+  by_use_.push_front(made);
+  by_hash_.emplace(hash, by_use_.begin());
+  return made;
+}
+
+Result<std::shared_ptr<PreparedOp>> PreparedOps::make(
+    const graph::OpDef& op, TypePointers inputs,
+    const graph::Attrs& attrs) const {
+  auto made = std::make_shared<PreparedOp>();
+  made->op = &op;
+  made->attrs = attrs;
+  for (const TensorType* type : inputs) made->inputs.push_back(*type);
+  PLIMSOLL_ASSIGN(made->outputs, op.infer(made->inputs, attrs));
+  for (const TensorType& type : made->outputs) {
+    const auto elements = type.shape.checked_elements(1);
+    if (!elements) return elements.error();
+  }
+  if (op.is_view) return made;
+  const graph::KernelQuery query{&op, made->inputs, made->outputs,
+                                 &made->attrs};
+  PLIMSOLL_ASSIGN(auto candidates, kernels_.candidates(query));
+  // Operands lie row by row here, and stay so.
+  const auto plain = std::find_if(candidates.begin(), candidates.end(),
+                                  [](const auto& candidate) {
+                                    return candidate.input_layouts.empty() &&
+                                           candidate.output_layouts.empty();
+                                  });
+  if (plain == candidates.end()) {
+    return Error{ErrorCode::unsupported,
+                 fmt::format("{}({}) has no kernel for values that lie row by "
+                             "row",
+                             op.name, graph::to_string(made->inputs))};
+  }
+  made->scratch_bytes = plain->scratch_bytes;
+  made->shares = plain->seconds > 5e-6;
+  PLIMSOLL_ASSIGN(made->kernel, kernels_.create(query, *plain));
+  return made;
+}
+
+void PreparedOps::clear() {
+  by_hash_.clear();
+  by_use_.clear();
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,317 @@
+#include "plimsoll/tensor_math.h"
+
+#include <algorithm>
+
+#include "graph/elementwise.h"
+#include "ops/einsum/einsum.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/indexing/indexing.h"
+#include "ops/loss/loss.h"
+#include "ops/matmul/matmul.h"
+#include "ops/movement/expand.h"
+#include "ops/movement/join.h"
+#include "ops/movement/movement.h"
+#include "ops/random/random.h"
+#include "ops/reduction/reduction.h"
+#include "runtime/eager/dispatch.h"
+#include "runtime/eager/invoke.h"
+#include "runtime/eager/tensor_value.h"
+
+namespace plimsoll {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+using runtime::ValuePtr;
+using runtime::Values;
+using Code = graph::ElementwiseCode;
+using Ids = std::span<const ValueId>;
+
+// NumPy 2's: of two floating types the wider one; integers of more than 16 bits
+// need f64 to be held. bf16 and f16 meet in f32.
+DType common_dtype(DType a, DType b) {
+  if (a == b) return a;
+  if (is_floating(a) && is_floating(b)) {
+    return a == DType::f64 || b == DType::f64 ? DType::f64 : DType::f32;
+  }
+  if (!is_floating(a) && !is_floating(b)) {
+    return size_of(a) >= size_of(b) ? a : b;
+  }
+  const DType floating = is_floating(a) ? a : b;
+  const DType integer = is_floating(a) ? b : a;
+  if (floating == DType::f64 || size_of(integer) > 2) return DType::f64;
+  return size_of(integer) == 1 || floating == DType::f32 ? floating
+                                                         : DType::f32;
+}
+
+Tensor one(Result<ValuePtr> result) {
+  return Tensor(value_or_throw(std::move(result)));
+}
+
+Tensor unary(Code code, const Tensor& a, const graph::Attrs& attrs = {}) {
+  const ValuePtr operands[] = {
+      runtime::value_of(a, graph::name_of(code).data())};
+  return one(runtime::dispatch_one(ops::elementwise_op(code), operands, attrs));
+}
+
+Tensor with_scalar(Code code, const Tensor& a, double scalar) {
+  return unary(code, a, {{"scalar", scalar}});
+}
+
+Tensor binary(Code code, const Tensor& a, const Tensor& b) {
+  const char* name = graph::name_of(code).data();
+  const DType dtype = common_dtype(runtime::value_of(a, name)->type.dtype,
+                                   runtime::value_of(b, name)->type.dtype);
+  const Tensor left = a.cast(dtype);
+  const Tensor right = b.cast(dtype);
+  const ValuePtr operands[] = {left.value(), right.value()};
+  return one(runtime::dispatch_one(ops::elementwise_op(code), operands));
+}
+
+Tensor built(const char* name, const std::vector<Tensor>& operands,
+             const runtime::BuildOne& build) {
+  Values values;
+  for (const Tensor& operand : operands) {
+    values.push_back(runtime::value_of(operand, name));
+  }
+  return one(runtime::invoke_one(values, build));
+}
+
+}  // namespace
+
+Tensor operator+(const Tensor& a, const Tensor& b) {
+  return binary(Code::add, a, b);
+}
+Tensor operator-(const Tensor& a, const Tensor& b) {
+  return binary(Code::subtract, a, b);
+}
+Tensor operator*(const Tensor& a, const Tensor& b) {
+  return binary(Code::multiply, a, b);
+}
+Tensor operator/(const Tensor& a, const Tensor& b) {
+  return binary(Code::divide, a, b);
+}
+Tensor operator+(const Tensor& a, double b) {
+  return with_scalar(Code::add_scalar, a, b);
+}
+Tensor operator-(const Tensor& a, double b) { return a + -b; }
+Tensor operator*(const Tensor& a, double b) {
+  return with_scalar(Code::multiply_scalar, a, b);
+}
+// Not by the inverse, which would round once more.
+Tensor operator/(const Tensor& a, double b) {
+  return a / full({}, b, a.dtype());
+}
+Tensor operator+(double a, const Tensor& b) { return b + a; }
+Tensor operator-(double a, const Tensor& b) { return -b + a; }
+Tensor operator*(double a, const Tensor& b) { return b * a; }
+Tensor operator/(double a, const Tensor& b) {
+  return full({}, a, b.dtype()) / b;
+}
+Tensor operator-(const Tensor& a) { return unary(Code::negate, a); }
+Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
+Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
+Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
+Tensor& operator/=(Tensor& a, const Tensor& b) { return a = a / b; }
+
+Tensor full(Extents shape, double value, DType dtype) {
+  return one(runtime::filled({dtype, runtime::shape_of(shape)}, value));
+}
+Tensor zeros(Extents shape, DType dtype) {
+  return full(std::move(shape), 0, dtype);
+}
+Tensor ones(Extents shape, DType dtype) {
+  return full(std::move(shape), 1, dtype);
+}
+Tensor zeros_like(const Tensor& a) { return zeros(a.shape(), a.dtype()); }
+Tensor ones_like(const Tensor& a) { return ones(a.shape(), a.dtype()); }
+
+Tensor arange(std::int64_t count, DType dtype) {
+  std::vector<std::int64_t> numbers(
+      static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<std::int64_t>(i);
+  }
+  const auto size = static_cast<std::int64_t>(numbers.size());
+  return Tensor::of(numbers, {size}).cast(dtype);
+}
+
+Tensor random_normal(Extents shape, std::int64_t seed, double mean,
+                     double deviation, DType dtype) {
+  const Tensor step = Tensor::of(std::vector<std::int64_t>{0}, {});
+  return built("random_normal", {step}, [&](Builder& builder, Ids ids) {
+    return ops::random_normal(builder, runtime::shape_of(shape), dtype, mean,
+                              deviation, ids[0], seed, 0);
+  });
+}
+
+Tensor random_uniform(Extents shape, std::int64_t seed, double low, double high,
+                      DType dtype) {
+  const Tensor step = Tensor::of(std::vector<std::int64_t>{0}, {});
+  return built("random_uniform", {step}, [&](Builder& builder, Ids ids) {
+    return ops::random_uniform(builder, runtime::shape_of(shape), dtype, low,
+                               high, ids[0], seed, 0);
+  });
+}
+
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  return binary(Code::maximum, a, b);
+}
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  return binary(Code::minimum, a, b);
+}
+Tensor power(const Tensor& a, const Tensor& b) {
+  return binary(Code::power, a, b);
+}
+Tensor power(const Tensor& a, double b) {
+  return b == 2 ? square(a) : with_scalar(Code::power_scalar, a, b);
+}
+Tensor square(const Tensor& a) { return unary(Code::square, a); }
+Tensor sqrt(const Tensor& a) { return unary(Code::sqrt, a); }
+Tensor exp(const Tensor& a) { return unary(Code::exp, a); }
+Tensor log(const Tensor& a) { return unary(Code::log, a); }
+Tensor abs(const Tensor& a) { return unary(Code::abs, a); }
+Tensor sign(const Tensor& a) { return unary(Code::sign, a); }
+Tensor clip(const Tensor& a, double low, double high) {
+  return built("clip", {a}, [&](Builder& builder, Ids ids) {
+    return ops::clip(builder, ids[0], low, high);
+  });
+}
+Tensor equal(const Tensor& a, const Tensor& b) {
+  return binary(Code::equal, a, b);
+}
+Tensor not_equal(const Tensor& a, const Tensor& b) {
+  return binary(Code::not_equal, a, b);
+}
+Tensor less(const Tensor& a, const Tensor& b) {
+  return binary(Code::less, a, b);
+}
+Tensor less_equal(const Tensor& a, const Tensor& b) {
+  return binary(Code::less_equal, a, b);
+}
+Tensor greater(const Tensor& a, const Tensor& b) {
+  return binary(Code::greater, a, b);
+}
+Tensor greater_equal(const Tensor& a, const Tensor& b) {
+  return binary(Code::greater_equal, a, b);
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  const DType dtype = common_dtype(a.dtype(), b.dtype());
+  return built("where", {condition.cast(dtype), a.cast(dtype), b.cast(dtype)},
+               [&](Builder& builder, Ids ids) {
+                 return ops::where(builder, ids[0], ids[1], ids[2]);
+               });
+}
+
+Tensor stop_gradient(const Tensor& a) {
+  return Tensor(runtime::same_bytes(runtime::value_of(a, "stop_gradient")));
+}
+
+Tensor sum(const Tensor& a, std::vector<std::int64_t> axes, bool keepdims) {
+  return built("sum", {a}, [&](Builder& builder, Ids ids) {
+    return ops::reduce_sum(builder, ids[0], axes, keepdims);
+  });
+}
+Tensor mean(const Tensor& a, std::vector<std::int64_t> axes, bool keepdims) {
+  return built("mean", {a}, [&](Builder& builder, Ids ids) {
+    return ops::reduce_mean(builder, ids[0], axes, keepdims);
+  });
+}
+Tensor max(const Tensor& a, std::vector<std::int64_t> axes, bool keepdims) {
+  return built("max", {a}, [&](Builder& builder, Ids ids) {
+    return ops::reduce_max(builder, ids[0], axes, keepdims);
+  });
+}
+Tensor argmax(const Tensor& a, std::int64_t axis, bool keepdims) {
+  return built("argmax", {a}, [&](Builder& builder, Ids ids) {
+    return ops::argmax(builder, ids[0], axis, keepdims);
+  });
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a,
+              bool transpose_b) {
+  const DType dtype = common_dtype(a.dtype(), b.dtype());
+  const Tensor left = a.cast(dtype);
+  const Tensor right = b.cast(dtype);
+  const ValuePtr operands[] = {left.value(), right.value()};
+  return one(runtime::dispatch_one(
+      ops::matmul_op(), operands,
+      {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}}));
+}
+
+Tensor einsum(const std::string& equation, const Tensor& a, const Tensor& b) {
+  return built("einsum", {a, b}, [&](Builder& builder, Ids ids) {
+    return ops::einsum(builder, equation, ids[0], ids[1]);
+  });
+}
+
+Tensor transpose(const Tensor& a, std::vector<std::int64_t> order) {
+  if (order.empty()) {
+    for (std::int64_t axis = a.rank(); axis-- > 0;) order.push_back(axis);
+  }
+  return built("transpose", {a}, [&](Builder& builder, Ids ids) {
+    return ops::transpose(builder, ids[0], order);
+  });
+}
+Tensor expand_dims(const Tensor& a, std::int64_t axis) {
+  return built("expand_dims", {a}, [&](Builder& builder, Ids ids) {
+    return ops::expand_dims(builder, ids[0], axis);
+  });
+}
+Tensor squeeze(const Tensor& a, std::vector<std::int64_t> axes) {
+  return built("squeeze", {a}, [&](Builder& builder, Ids ids) {
+    return ops::squeeze(builder, ids[0], axes);
+  });
+}
+Tensor broadcast_to(const Tensor& a, Extents shape) {
+  return built("broadcast_to", {a}, [&](Builder& builder, Ids ids) {
+    return ops::broadcast_to(builder, ids[0], runtime::shape_of(shape));
+  });
+}
+Tensor concat(const std::vector<Tensor>& parts, std::int64_t axis) {
+  return built("concat", parts, [&](Builder& builder, Ids ids) {
+    return ops::concat(builder, {ids.begin(), ids.end()}, axis);
+  });
+}
+Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis) {
+  return built("stack", parts, [&](Builder& builder, Ids ids) {
+    return ops::stack(builder, {ids.begin(), ids.end()}, axis);
+  });
+}
+Tensor gather(const Tensor& a, const Tensor& indices, std::int64_t axis) {
+  return built("gather", {a, indices}, [&](Builder& builder, Ids ids) {
+    return ops::gather(builder, ids[0], ids[1], axis);
+  });
+}
+Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype) {
+  return built("one_hot", {indices}, [&](Builder& builder, Ids ids) {
+    return ops::one_hot(builder, ids[0], depth, dtype);
+  });
+}
+
+Tensor softmax_cross_entropy_with_logits(const Tensor& labels,
+                                         const Tensor& logits) {
+  return built("softmax_cross_entropy_with_logits", {labels, logits},
+               [&](Builder& builder, Ids ids) {
+                 return ops::softmax_cross_entropy(builder, ids[1], ids[0]);
+               });
+}
+Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels,
+                                                const Tensor& logits) {
+  return built(
+      "sparse_softmax_cross_entropy_with_logits",
+      {labels.cast(DType::i32), logits}, [&](Builder& builder, Ids ids) {
+        return ops::sparse_softmax_cross_entropy(builder, ids[1], ids[0]);
+      });
+}
+Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels,
+                                         const Tensor& logits) {
+  return built("sigmoid_cross_entropy_with_logits",
+               {labels.cast(logits.dtype()), logits},
+               [&](Builder& builder, Ids ids) {
+                 return ops::bce_logits(builder, ids[1], ids[0]);
+               });
+}
+
+}  // namespace plimsoll
