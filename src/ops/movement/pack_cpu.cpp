@@ -157,8 +157,8 @@ class PackKernel final : public Kernel {
   ComputeThreads& threads_;
 };
 
-// Rows in turn: a row's words lie together, and so few lines are open on the
-// other side that they stay in the first cache whatever the strides.
+// Few lines are open at a time, so that they stay in the first cache whatever
+// the strides.
 template <class Word>
 class TilesKernel final : public Kernel {
  public:
@@ -173,32 +173,60 @@ class TilesKernel final : public Kernel {
     auto* to = static_cast<Word*>(args.outputs[0]);
     for_ranges(threads_, chunks_, tiles_.tiles,
                [&](std::int64_t begin, std::int64_t end) {
-                 for_tiles(tiles_, begin, end,
-                           [&](std::int64_t place, std::int64_t packed) {
-                             if (back_) {
-                               unpack(from + packed, to + place);
-                             } else {
-                               pack(from + place, to + packed);
-                             }
-                           });
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const PackTile tile = tile_at(tiles_, i);
+                   if (back_) {
+                     unpack(from + tile.packed, to + tile.place, tile);
+                   } else {
+                     pack(from + tile.place, to + tile.packed, tile);
+                   }
+                 }
                });
     return LaunchStatus::ok;
   }
 
  private:
-  void pack(const Word* from, Word* to) const {
-    for (std::int64_t row = 0; row < tiles_.rows; ++row) {
-      const Word* line = from + row * tiles_.row_stride;
+  static constexpr std::int64_t kColumns = 16;
+
+  void pack(const Word* from, Word* to, const PackTile& tile) const {
+    if (tile.rows < tiles_.rows || tile.columns < tiles_.columns) {
       for (std::int64_t i = 0; i < tiles_.columns; ++i) {
-        to[row + i * tiles_.column_stride] = line[i];
+        std::fill_n(to + i * tiles_.column_stride, tiles_.rows, Word(0));
+      }
+    }
+    if constexpr (sizeof(Word) == 2) {
+      if (tile.rows == 2 && tiles_.column_stride == 2) {
+        return zip(from, to, tile.columns);
+      }
+    }
+    for (std::int64_t first = 0; first < tile.columns; first += kColumns) {
+      const std::int64_t end = std::min(first + kColumns, tile.columns);
+      for (std::int64_t row = 0; row < tile.rows; ++row) {
+        const Word* line = from + row * tiles_.row_stride;
+        for (std::int64_t i = first; i < end; ++i) {
+          to[row + i * tiles_.column_stride] = line[i];
+        }
       }
     }
   }
-  void unpack(const Word* from, Word* to) const {
-    for (std::int64_t row = 0; row < tiles_.rows; ++row) {
-      Word* line = to + row * tiles_.row_stride;
-      for (std::int64_t i = 0; i < tiles_.columns; ++i) {
-        line[i] = from[row + i * tiles_.column_stride];
+
+  // Two rows word by word, written by larger ones.
+  void zip(const Word* from, Word* to, std::int64_t columns) const {
+    const Word* other = from + tiles_.row_stride;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      to[2 * i] = from[i];
+      to[2 * i + 1] = other[i];
+    }
+  }
+
+  void unpack(const Word* from, Word* to, const PackTile& tile) const {
+    for (std::int64_t first = 0; first < tile.columns; first += kColumns) {
+      const std::int64_t end = std::min(first + kColumns, tile.columns);
+      for (std::int64_t row = 0; row < tile.rows; ++row) {
+        Word* line = to + row * tiles_.row_stride;
+        for (std::int64_t i = first; i < end; ++i) {
+          line[i] = from[row + i * tiles_.column_stride];
+        }
       }
     }
   }

@@ -40,33 +40,70 @@ WordPlan in_words(PackPlan plan, std::int64_t element_bytes) {
 }
 
 std::optional<PackTiles> pack_tiles(const PackPlan& plan) {
-  const auto padded =
-      std::find(plan.is_padded.begin(), plan.is_padded.end(), true);
-  if (padded != plan.is_padded.end() || plan.digits.size() < 2) {
+  if (plan.digits.size() < 2 || plan.digits.back().stride == 1) {
     return std::nullopt;
   }
+  const PackDigit& rows = plan.digits.back();
+  const PackDigit* columns = nullptr;
   PackTiles tiles;
-  std::int64_t packed = 1;
-  bool found = false;
-  for (std::size_t i = plan.digits.size(); i-- > 0;) {
+  tiles.rows = rows.count;
+  tiles.row_stride = rows.stride;
+  std::int64_t packed = rows.count;
+  for (std::size_t i = plan.digits.size() - 1; i-- > 0;) {
     const PackDigit& digit = plan.digits[i];
-    if (i + 1 == plan.digits.size()) {
-      if (digit.stride == 1) return std::nullopt;
-      tiles.rows = digit.count;
-      tiles.row_stride = digit.stride;
-    } else if (digit.stride == 1 && !found) {
-      found = true;
+    if (digit.stride == 1 && columns == nullptr) {
+      columns = &digit;
       tiles.columns = digit.count;
       tiles.column_stride = packed;
     } else {
       tiles.around.insert(tiles.around.begin(),
-                          {digit.count, digit.stride, packed});
+                          {digit.count, digit.stride, packed,
+                           static_cast<std::size_t>(digit.axis), digit.step});
       tiles.tiles *= digit.count;
     }
     packed *= digit.count;
   }
-  if (!found) return std::nullopt;
+  if (columns == nullptr) return std::nullopt;
+  for (std::size_t axis = 0; axis < plan.extents.size(); ++axis) {
+    if (!plan.is_padded[axis]) continue;
+    const auto step_of = [&](const PackDigit& digit) {
+      return digit.axis == static_cast<int>(axis) ? digit.step : 0;
+    };
+    tiles.padded.push_back(
+        {axis, plan.extents[axis], step_of(rows), step_of(*columns)});
+    if (rows.axis == columns->axis) return std::nullopt;
+  }
   return tiles;
+}
+
+PackTile tile_at(const PackTiles& all, std::int64_t index) {
+  PackTile tile{0, 0, all.rows, all.columns};
+  std::int64_t number = index;
+  for (std::size_t i = all.around.size(); i-- > 0;) {
+    const std::int64_t digit = number % all.around[i].count;
+    number /= all.around[i].count;
+    tile.place += digit * all.around[i].stride;
+    tile.packed += digit * all.around[i].packed;
+  }
+  for (const PackTiles::Padded& padded : all.padded) {
+    std::int64_t left = padded.extent;
+    number = index;
+    for (std::size_t i = all.around.size(); i-- > 0;) {
+      const PackTiles::Around& around = all.around[i];
+      if (around.axis == padded.axis) {
+        left -= number % around.count * around.step;
+      }
+      number /= around.count;
+    }
+    // As many steps as stay inside the axis.
+    const auto inside = [&](std::int64_t count, std::int64_t step) {
+      if (left <= 0) return std::int64_t{0};
+      return step == 0 ? count : std::min(count, (left + step - 1) / step);
+    };
+    tile.rows = inside(tile.rows, padded.row_step);
+    tile.columns = inside(tile.columns, padded.column_step);
+  }
+  return tile;
 }
 
 }  // namespace plimsoll::ops

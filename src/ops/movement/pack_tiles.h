@@ -29,29 +29,32 @@ struct PackTiles {
     std::int64_t count = 1;
     std::int64_t stride = 0;  // row-major
     std::int64_t packed = 0;
+    std::size_t axis = 0;
+    std::int64_t step = 1;
   };
   std::vector<Around> around;
   std::int64_t tiles = 1;
+
+  // An axis that is padded: how many words it has, and how far the rows and
+  // columns of a tile go along it with each step, 0 for not at all.
+  struct Padded {
+    std::size_t axis = 0;
+    std::int64_t extent = 0;
+    std::int64_t row_step = 0;
+    std::int64_t column_step = 0;
+  };
+  std::vector<Padded> padded;
 };
-// Nothing for padded plans, and those without such a pair of axes.
+// Nothing for plans without such a pair of axes, or with both on a padded one.
 std::optional<PackTiles> pack_tiles(const PackPlan& plan);
 
-// Calls run(row-major place, packed place) for tiles [begin, end).
-template <class F>
-void for_tiles(const PackTiles& all, std::int64_t begin, std::int64_t end,
-               const F& run) {
-  for (std::int64_t tile = begin; tile < end; ++tile) {
-    std::int64_t number = tile;
-    std::int64_t place = 0;
-    std::int64_t packed = 0;
-    for (std::size_t i = all.around.size(); i-- > 0;) {
-      const std::int64_t digit = number % all.around[i].count;
-      number /= all.around[i].count;
-      place += digit * all.around[i].stride;
-      packed += digit * all.around[i].packed;
-    }
-    run(place, packed);
-  }
-}
+// One tile: where it begins, and how much of it is no padding.
+struct PackTile {
+  std::int64_t place = 0;  // row-major
+  std::int64_t packed = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+PackTile tile_at(const PackTiles& all, std::int64_t index);
 
 }  // namespace plimsoll::ops
