@@ -24,6 +24,7 @@ inline constexpr Loss sparse_categorical_crossentropy{
 struct SGD {
   double learning_rate = 0.01;
   double momentum = 0;
+  bool nesterov = false;
 };
 struct Adam {
   double learning_rate = 0.001;
@@ -38,6 +39,18 @@ struct AdamW {
   double beta_2 = 0.999;
   double epsilon = 1e-7;
 };
-using Optimizer = std::variant<Adam, AdamW, SGD>;
+struct RMSprop {
+  double learning_rate = 0.001;
+  double rho = 0.9;
+  double momentum = 0;
+  double epsilon = 1e-7;
+  bool centered = false;
+};
+struct Adagrad {
+  double learning_rate = 0.001;
+  double initial_accumulator_value = 0.1;
+  double epsilon = 1e-7;
+};
+using Optimizer = std::variant<Adam, AdamW, SGD, RMSprop, Adagrad>;
 
 }  // namespace plimsoll

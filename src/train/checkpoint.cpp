@@ -95,7 +95,7 @@ Result<History> load_checkpoint(const std::string& path, RunningJob& job,
         }));
   }
   PLIMSOLL_RETURN_IF_ERROR(
-      job.set_scalar(kLearningRate, job.job().train.optimizer.learning_rate));
+      job.set_all(kLearningRate, job.job().train.optimizer.learning_rate));
   return history;
 }
 

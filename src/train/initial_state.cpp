@@ -1,6 +1,6 @@
 #include "train/initial_state.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "ops/random/initializers.h"
 
@@ -30,12 +30,13 @@ void initialize(const Parameter& parameter, DType dtype, std::int64_t seed,
   }
 }
 
-void set_scalar(std::span<std::byte> bytes, DType dtype, double value) {
-  if (dtype == DType::f64 && bytes.size() == sizeof(double)) {
-    std::memcpy(bytes.data(), &value, sizeof(double));
-  } else if (dtype == DType::f32 && bytes.size() == sizeof(float)) {
-    const auto narrow = static_cast<float>(value);
-    std::memcpy(bytes.data(), &narrow, sizeof(float));
+void fill_with(std::span<std::byte> bytes, DType dtype, double value) {
+  if (dtype == DType::f64) {
+    const auto values = values_of<double>(bytes);
+    std::fill(values.begin(), values.end(), value);
+  } else if (dtype == DType::f32) {
+    const auto values = values_of<float>(bytes);
+    std::fill(values.begin(), values.end(), static_cast<float>(value));
   }
 }
 

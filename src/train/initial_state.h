@@ -1,4 +1,4 @@
-// How states start: Keras's initialisers, and scalars set by the host.
+// How states start: Keras's initialisers, and values set by the host.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace plimsoll::train {
 void initialize(const Parameter& parameter, DType dtype, std::int64_t seed,
                 int position, std::int64_t first, std::span<std::byte> bytes);
 
-// Writes a scalar of f32 or f64; does nothing when there is no such state.
-void set_scalar(std::span<std::byte> bytes, DType dtype, double value);
+// Writes `value` into every element, of f32 or f64.
+void fill_with(std::span<std::byte> bytes, DType dtype, double value);
 
 }  // namespace plimsoll::train

@@ -36,14 +36,19 @@ struct DataSpec {
   std::vector<data::Recipe> pipeline;  // of data::stage_defs()
 };
 
+// What a type reads is in train/optimizer_keys.cpp.
 struct OptimizerSpec {
-  std::string type = "adam";  // sgd, adam, adamw
+  std::string type = "adam";
   double learning_rate = 0.001;
-  double momentum = 0;  // sgd
+  double momentum = 0;    // sgd, rmsprop
+  bool nesterov = false;  // sgd
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
-  double weight_decay = 0.004;  // adamw
+  double weight_decay = 0.004;             // adamw
+  double rho = 0.9;                        // rmsprop
+  bool centered = false;                   // rmsprop
+  double initial_accumulator_value = 0.1;  // adagrad
 };
 
 struct TrainSpec {

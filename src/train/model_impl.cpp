@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/units.h"
+#include "train/optimizer_spec.h"
 #include "train/reserve.h"
 
 namespace plimsoll {
@@ -15,30 +16,6 @@ using train::Stage;
 using train::throw_error;
 using train::throw_if_error;
 using train::value_or_throw;
-
-train::OptimizerSpec spec_of(const Optimizer& optimizer) {
-  train::OptimizerSpec spec;
-  if (const auto* adam = std::get_if<Adam>(&optimizer)) {
-    spec.type = "adam";
-    spec.learning_rate = adam->learning_rate;
-    spec.beta_1 = adam->beta_1;
-    spec.beta_2 = adam->beta_2;
-    spec.epsilon = adam->epsilon;
-  } else if (const auto* adamw = std::get_if<AdamW>(&optimizer)) {
-    spec.type = "adamw";
-    spec.learning_rate = adamw->learning_rate;
-    spec.weight_decay = adamw->weight_decay;
-    spec.beta_1 = adamw->beta_1;
-    spec.beta_2 = adamw->beta_2;
-    spec.epsilon = adamw->epsilon;
-  } else {
-    const auto& sgd = std::get<SGD>(optimizer);
-    spec.type = "sgd";
-    spec.learning_rate = sgd.learning_rate;
-    spec.momentum = sgd.momentum;
-  }
-  return spec;
-}
 
 }  // namespace
 
@@ -57,7 +34,7 @@ std::int64_t Model::Impl::held_bytes(Space space) const {
 JobSpec Model::Impl::job_of(std::int64_t epochs) const {
   JobSpec job;
   job.model = model;
-  job.train.optimizer = spec_of(options.optimizer);
+  job.train.optimizer = train::spec_of(options.optimizer);
   job.train.loss = options.loss.name;
   job.train.metrics = options.metrics;
   job.train.seed = options.seed;

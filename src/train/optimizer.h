@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "graph/builder.h"
 #include "train/job_spec.h"
@@ -9,19 +11,26 @@
 
 namespace plimsoll::train {
 
-// Adds the optimiser's state and the updates; `gradients` stand in the order
-// of the parameters. A table whose whole gradient is that of one embedding is
-// updated in the rows of the batch alone (see ops/embedding/embedding.h): that
-// gradient is then never made.
 struct UpdateScalars {
   graph::ValueId rate;
   graph::ValueId step;
   graph::ValueId gate;  // where gradients are scaled and may be refused
 };
-Status add_updates(graph::Builder& builder, const OptimizerSpec& optimizer,
-                   std::span<const Parameter> parameters,
-                   std::span<const graph::ValueId> gradients,
-                   const UpdateScalars& scalars);
+
+// A state that does not start at zero.
+struct StartValue {
+  std::string state;
+  double value = 0;
+};
+
+// Adds the optimiser's state and the updates; `gradients` stand in the order
+// of the parameters. A table whose whole gradient is that of one embedding is
+// updated in the rows of the batch alone (see ops/embedding/embedding.h): that
+// gradient is then never made.
+Result<std::vector<StartValue>> add_updates(
+    graph::Builder& builder, const OptimizerSpec& optimizer,
+    std::span<const Parameter> parameters,
+    std::span<const graph::ValueId> gradients, const UpdateScalars& scalars);
 
 // 1 where all gradients are finite, else 0. What a table is updated from is
 // looked at in its place.

@@ -177,9 +177,12 @@ Status RunningJob::set_initial_state() {
           return Status();
         }));
   }
+  for (const StartValue& start : planned_.graphs.starts) {
+    PLIMSOLL_RETURN_IF_ERROR(set_all(start.state, start.value));
+  }
   examples_set_ = -1;
-  PLIMSOLL_RETURN_IF_ERROR(set_scalar(kLossScale, kFirstLossScale));
-  return set_scalar(kLearningRate, job_.train.optimizer.learning_rate);
+  PLIMSOLL_RETURN_IF_ERROR(set_all(kLossScale, kFirstLossScale));
+  return set_all(kLearningRate, job_.train.optimizer.learning_rate);
 }
 
 Result<int> RunningJob::program_for(Stage stage, std::int64_t examples) const {
@@ -198,8 +201,8 @@ Status RunningJob::step(Stage stage, const data::Batch& batch) {
   PLIMSOLL_ASSIGN(const int index, program_for(stage, batch.examples));
   if (stage == Stage::train && batch.examples != examples_set_) {
     PLIMSOLL_RETURN_IF_ERROR(finish());
-    PLIMSOLL_RETURN_IF_ERROR(set_scalar(
-        kInverseExamples, 1.0 / static_cast<double>(batch.examples)));
+    PLIMSOLL_RETURN_IF_ERROR(
+        set_all(kInverseExamples, 1.0 / static_cast<double>(batch.examples)));
     examples_set_ = batch.examples;
   }
   data::BatchFeeder& source = *feeder(stage);
@@ -277,12 +280,12 @@ Status RunningJob::fill_state(std::size_t index, const FillPiece& fill) {
   return {};
 }
 
-Status RunningJob::set_scalar(std::string_view name, double value) {
+Status RunningJob::set_all(std::string_view name, double value) {
   const auto index = find_state(name);
   if (!index) return {};
   const DType dtype = planned_.needs.states[*index].type.dtype;
   return fill_state(*index, [&](std::int64_t, std::span<std::byte> bytes) {
-    train::set_scalar(bytes, dtype, value);
+    fill_with(bytes, dtype, value);
     return Status();
   });
 }

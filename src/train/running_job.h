@@ -61,8 +61,9 @@ class RunningJob {
   using FillPiece =
       std::function<Status(std::int64_t offset, std::span<std::byte> piece)>;
   Status fill_state(std::size_t index, const FillPiece& fill);
-  // Sets a scalar of f32 or f64; does nothing when there is no such state.
-  Status set_scalar(std::string_view name, double value);
+  // Sets every element, of f32 or f64; does nothing when there is no such
+  // state.
+  Status set_all(std::string_view name, double value);
 
   // Sums of metrics since they were last cleared, in the order of the job's
   // needs: the loss first.

@@ -8,7 +8,6 @@
 #include "ops/reduction/reduction.h"
 #include "ops/standard_ops.h"
 #include "ops/update/update.h"
-#include "train/optimizer.h"
 #include "train/precision.h"
 
 namespace plimsoll::train {
@@ -171,8 +170,9 @@ class GraphMaker {
     } else {
       scalars.step = ops::increment(builder, step);
     }
-    PLIMSOLL_RETURN_IF_ERROR(add_updates(
-        builder, train_.optimizer, network.parameters, gradients, scalars));
+    PLIMSOLL_ASSIGN(graphs_.starts,
+                    add_updates(builder, train_.optimizer, network.parameters,
+                                gradients, scalars));
     builder.set_scope("counters");
     builder.assign(step, scalars.step);
     if (options.random_step.valid()) {

@@ -9,6 +9,7 @@
 #include "train/job_spec.h"
 #include "train/network.h"
 #include "train/objective.h"
+#include "train/optimizer.h"
 
 namespace plimsoll::train {
 
@@ -35,6 +36,7 @@ struct StepGraphs {
   std::vector<graph::TensorType> layer_types;  // what each layer gives
   std::vector<Parameter> parameters;
   std::vector<Parameter> statistics;
+  std::vector<StartValue> starts;  // of the optimizer
   std::vector<std::string> notes;
 };
 

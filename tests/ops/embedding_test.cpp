@@ -36,8 +36,11 @@ TEST(EmbeddingUpdate, OfRowsIsTheDenseOneBitForBit) {
       builder.input("indices", {DType::i32, Shape{Dim::batch(), 2}});
   const ValueId dense = sgd(
       builder, table, scatter_add(builder, dy, indices, kRows, 0, false), rate);
-  const ValueId rows = sgd_rows(builder, table, dy, rate, indices);
+  const auto updated =
+      emit_update_rows(builder, update_form(UpdateRule::sgd),
+                       {table, dy, {}, rate, {}, {}}, indices, {});
   ASSERT_TRUE(builder.ok()) << builder.status().error().message;
+  const ValueId rows = updated[0];
   const auto graph = std::move(builder).finish();
   ComputeThreads threads(2);
   const auto values = run_graph(

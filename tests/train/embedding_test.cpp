@@ -62,7 +62,8 @@ TEST(EmbeddingPlan, HoldsNoGradientOfTheTablesSize) {
   Machine device(*cpu_profile(2, ""), *shipped_profile("t4"),
                  ops::CudaSettings{});
   for (const auto& [optimizer, slots] :
-       {std::pair{"sgd", 0}, std::pair{"adam", 2}, std::pair{"adamw", 2}}) {
+       {std::pair{"sgd", 0}, std::pair{"adam", 2}, std::pair{"adamw", 2},
+        std::pair{"rmsprop", 1}, std::pair{"adagrad", 1}}) {
     const JobSpec job = job_of(kRows, optimizer);
     const JobData data = *open_data(job, 2);
     const auto on_host = plan_programs(job, data, host);
@@ -142,8 +143,13 @@ class EmbeddingModel : public ::testing::Test {
 
 TEST_F(EmbeddingModel, TrainingTouchesTheRowsOfItsBatchesAlone) {
   const std::vector<Optimizer> optimizers = {
-      SGD{.learning_rate = 0.1}, SGD{.learning_rate = 0.1, .momentum = 0.9},
-      Adam{}, AdamW{}};
+      SGD{.learning_rate = 0.1},
+      SGD{.learning_rate = 0.1, .momentum = 0.9},
+      SGD{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true},
+      Adam{},
+      AdamW{},
+      RMSprop{.momentum = 0.9, .centered = true},
+      Adagrad{}};
   for (const Optimizer& optimizer : optimizers) {
     const std::vector<std::int32_t> low = {1, 2, 2, 2, 3, 1, 1, 5, 2, 2};
     const std::vector<std::int32_t> high = {11, 12, 13, 11, 11, 15, 12, 19};

@@ -116,7 +116,7 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "mean `binary_crossentropy`?"},
       {"\"adamw\"", "\"lion\"",
        "job.toml:30: train.optimizer.type: unknown optimizer `lion`; known: "
-       "`sgd`, `adam` and `adamw`"},
+       "`sgd`, `adam`, `adamw`, `rmsprop` and `adagrad`"},
       {"\"accuracy\"", "\"acuracy\"",
        "job.toml:26: train.metrics[0]: unknown metric `acuracy`; did you mean "
        "`accuracy`?"},

@@ -55,7 +55,9 @@ TEST(MixedPrecision, LearnsAsF32Does) {
   for (const Optimizer& optimizer :
        {Optimizer(Adam{.learning_rate = 0.01}),
         Optimizer(SGD{.learning_rate = 0.05, .momentum = 0.9}),
-        Optimizer(AdamW{.learning_rate = 0.01})}) {
+        Optimizer(AdamW{.learning_rate = 0.01}),
+        Optimizer(RMSprop{.learning_rate = 0.003, .centered = true}),
+        Optimizer(Adagrad{.learning_rate = 0.05})}) {
     std::map<std::string, double> loss;
     for (const char* precision : {"f32", "bf16", "f16"}) {
       Session session({.host = "1GiB", .threads = 2});

@@ -239,7 +239,8 @@ class Maker {
     static constexpr std::array kLosses = {
         "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
         "categorical_crossentropy", "sparse_categorical_crossentropy"};
-    static constexpr std::array kOptimizers = {"sgd", "sgd", "adam", "adamw"};
+    static constexpr std::array kOptimizers = {"sgd", "rmsprop", "adam",
+                                               "adamw", "adagrad"};
     const std::int64_t classes = 2 + pick(9);
     ValueId joined = dense(values_.back(), classes);
     // Every value a large network made is read again: that keeps them alive.
@@ -281,7 +282,7 @@ class Maker {
     b_.set_phase(graph::Phase::update);
     const ValueId rate = b_.state("rate", Role::counter, scalar);
     const ValueId step = b_.state("step", Role::counter, {DType::i64, {}});
-    optimizer_.type = kOptimizers[static_cast<std::size_t>(pick(4))];
+    optimizer_.type = kOptimizers[static_cast<std::size_t>(pick(5))];
     optimizer_.momentum = pick(2) == 0 ? 0.9 : 0;
     ASSERT_TRUE(
         add_updates(b_, optimizer_, used, *gradients, {rate, step, {}}).ok());

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <array>
+#include <vector>
 
 #include "ops/indexing/indexing.h"
 
@@ -46,16 +46,16 @@ constexpr double kFlopsOfIndex = 50;
 
 // Where the inputs of an update of `kSlots` states stand: those of the dense
 // update, perhaps with a gate, and the indices behind them.
-template <std::size_t kSlots>
+template <std::size_t kSlots, bool kWithStep>
 struct Order {
-  static constexpr bool kStep = kSlots == 2;
+  static constexpr bool kStep = kWithStep;
   static constexpr std::size_t kRate = 2 + kSlots;
   static constexpr std::size_t kGate = kRate + (kStep ? 2 : 1);
 };
 
-template <std::size_t kSlots>
+template <std::size_t kSlots, bool kWithStep>
 Result<TypeList> infer_update(Types inputs, const Attrs&) {
-  using At = Order<kSlots>;
+  using At = Order<kSlots, kWithStep>;
   const bool gated = inputs.size() == At::kGate + 2;
   bool right = gated || inputs.size() == At::kGate + 1;
   if (right) {
@@ -105,55 +105,43 @@ OpDef make_op(std::string_view name, decltype(OpDef::infer) infer,
   return op;
 }
 
-template <std::size_t kSlots>
-OpDef make_update(std::string_view name) {
-  OpDef op = make_op(name, infer_update<kSlots>, update_cost);
+decltype(OpDef::infer) infer_of(const UpdateForm& form) {
+  if (form.step) return infer_update<2, true>;
+  constexpr decltype(OpDef::infer) kByStates[] = {
+      infer_update<0, false>, infer_update<1, false>, infer_update<2, false>,
+      infer_update<3, false>};
+  return kByStates[form.states];
+}
+
+OpDef make_update(const UpdateForm& form) {
+  OpDef op = make_op(form.rows_op, infer_of(form), update_cost);
   op.in_place = {{0, 0}};
-  for (int i = 0; i < static_cast<int>(kSlots); ++i) {
-    op.in_place.push_back({i + 2, i + 1});
-  }
+  for (int i = 0; i < form.states; ++i) op.in_place.push_back({i + 2, i + 1});
   // What an update reads is overwritten: it cannot be run a second time.
   op.recomputable = false;
   return op;
 }
 
-struct Ops {
-  OpDef sgd = make_update<0>("sgd_rows");
-  OpDef momentum = make_update<1>("sgd_momentum_rows");
-  OpDef adam = make_update<2>("adam_rows");
-  OpDef adamw = make_update<2>("adamw_rows");
-};
-
-const Ops& definitions() {
-  static const Ops ops;
+// In the order of the rules.
+const std::vector<OpDef>& definitions() {
+  static const std::vector<OpDef> ops = [] {
+    std::vector<OpDef> made;
+    for (const UpdateForm& form : kUpdateForms) {
+      made.push_back(make_update(form));
+    }
+    return made;
+  }();
   return ops;
-}
-
-Attrs attrs_of(const AdamSettings& settings) {
-  return {{"beta_1", settings.beta_1},
-          {"beta_2", settings.beta_2},
-          {"epsilon", settings.epsilon}};
-}
-
-std::vector<ValueId> with_indices(std::vector<ValueId> inputs, ValueId gate,
-                                  ValueId indices) {
-  if (gate.valid()) inputs.push_back(gate);
-  inputs.push_back(indices);
-  return inputs;
-}
-
-AdamUpdate emit_adam(Builder& builder, const OpDef& op,
-                     std::vector<ValueId> inputs, Attrs attrs) {
-  const auto out = builder.emit_all(op, std::move(inputs), std::move(attrs));
-  return out.empty() ? AdamUpdate{} : AdamUpdate{out[0], out[1], out[2]};
 }
 
 }  // namespace
 
 std::span<const OpDef* const> embedding_ops() {
-  static const Ops& ops = definitions();
-  static const std::array<const OpDef*, 4> all = {&ops.sgd, &ops.momentum,
-                                                  &ops.adam, &ops.adamw};
+  static const std::vector<const OpDef*> all = [] {
+    std::vector<const OpDef*> made;
+    for (const OpDef& op : definitions()) made.push_back(&op);
+    return made;
+  }();
   return all;
 }
 
@@ -168,45 +156,13 @@ ValueId embedding(Builder& builder, ValueId table, ValueId indices) {
   return gather(builder, table, indices, 0, false);
 }
 
-ValueId sgd_rows(Builder& builder, ValueId table, ValueId dy, ValueId rate,
-                 ValueId indices, ValueId gate) {
-  return builder.emit(definitions().sgd,
-                      with_indices({table, dy, rate}, gate, indices));
-}
-
-MomentumUpdate sgd_momentum_rows(Builder& builder, ValueId table, ValueId dy,
-                                 ValueId velocity, ValueId rate,
-                                 ValueId indices, double momentum,
-                                 ValueId gate) {
-  const auto out =
-      builder.emit_all(definitions().momentum,
-                       with_indices({table, dy, velocity, rate}, gate, indices),
-                       {{"momentum", momentum}});
-  return out.empty() ? MomentumUpdate{} : MomentumUpdate{out[0], out[1]};
-}
-
-AdamUpdate adam_rows(Builder& builder, ValueId table, ValueId dy,
-                     ValueId first_moment, ValueId second_moment, ValueId rate,
-                     ValueId step, ValueId indices,
-                     const AdamSettings& settings, ValueId gate) {
-  return emit_adam(
-      builder, definitions().adam,
-      with_indices({table, dy, first_moment, second_moment, rate, step}, gate,
-                   indices),
-      attrs_of(settings));
-}
-
-AdamUpdate adamw_rows(Builder& builder, ValueId table, ValueId dy,
-                      ValueId first_moment, ValueId second_moment, ValueId rate,
-                      ValueId step, ValueId indices, double weight_decay,
-                      const AdamSettings& settings, ValueId gate) {
-  Attrs attrs = attrs_of(settings);
-  attrs.set("weight_decay", weight_decay);
-  return emit_adam(
-      builder, definitions().adamw,
-      with_indices({table, dy, first_moment, second_moment, rate, step}, gate,
-                   indices),
-      std::move(attrs));
+std::vector<ValueId> emit_update_rows(Builder& builder, const UpdateForm& form,
+                                      const UpdateInputs& inputs,
+                                      ValueId indices, Attrs attrs) {
+  std::vector<ValueId> operands = update_operands(form, inputs);
+  operands.push_back(indices);
+  return builder.emit_all(definitions()[static_cast<std::size_t>(form.rule)],
+                          std::move(operands), std::move(attrs));
 }
 
 }  // namespace plimsoll::ops

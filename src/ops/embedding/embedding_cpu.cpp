@@ -34,17 +34,18 @@ class RowsUpdate final : public Kernel {
              ComputeThreads& threads)
       : shape_(shape),
         indices_(static_cast<int>(query.inputs.size()) - 1),
-        settings_(update_settings(dense_rule(query.op->name), *query.attrs,
+        settings_(update_settings(query.op->name, *query.attrs,
                                   query.inputs.size() - 1)),
-        loop_(update_loop<T>(settings_.rule)),
+        loop_(update_loop<T>(settings_.form.rule)),
         threads_(threads) {}
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
     const auto update = update_arguments<T>(settings_, args);
     // In place, as planned, nothing is copied.
     move_whole(update.parameter, update.new_parameter);
-    move_whole(update.first, update.new_first);
-    move_whole(update.second, update.new_second);
+    for (std::size_t k = 0; k < update.states.size(); ++k) {
+      move_whole(update.states[k], update.new_states[k]);
+    }
     if (update.gain == T(0)) return LaunchStatus::ok;
     for_summed_rows(
         shape_, update.gradient,
@@ -55,8 +56,10 @@ class RowsUpdate final : public Kernel {
           const std::int64_t at = row * shape_.width;
           one.gradient = sum;
           one.parameter = one.new_parameter = update.new_parameter + at;
-          if (one.first) one.first = one.new_first = update.new_first + at;
-          if (one.second) one.second = one.new_second = update.new_second + at;
+          for (std::size_t k = 0; k < one.states.size(); ++k) {
+            if (one.states[k] == nullptr) break;
+            one.states[k] = one.new_states[k] = update.new_states[k] + at;
+          }
           loop_(one, 0, shape_.width);
         });
     return LaunchStatus::ok;
@@ -71,7 +74,7 @@ class RowsUpdate final : public Kernel {
   SummedRowsShape shape_;
   int indices_;
   UpdateSettings settings_;
-  typename UpdateTable<T>::Loop loop_;
+  UpdateLoop<T> loop_;
   ComputeThreads& threads_;
 };
 
@@ -115,13 +118,19 @@ Made create(const KernelQuery& query, const KernelCandidate&,
              : make<float>(*shape, query, threads);
 }
 
-constexpr CpuKernels kKernels[] = {{"sgd_rows", candidates, create},
-                                   {"sgd_momentum_rows", candidates, create},
-                                   {"adam_rows", candidates, create},
-                                   {"adamw_rows", candidates, create}};
+std::vector<CpuKernels> collect() {
+  std::vector<CpuKernels> kernels;
+  for (const UpdateForm& form : kUpdateForms) {
+    kernels.push_back({form.rows_op, candidates, create});
+  }
+  return kernels;
+}
 
 }  // namespace
 
-std::span<const CpuKernels> embedding_cpu_kernels() { return kKernels; }
+std::span<const CpuKernels> embedding_cpu_kernels() {
+  static const std::vector<CpuKernels> kernels = collect();
+  return kernels;
+}
 
 }  // namespace plimsoll::ops

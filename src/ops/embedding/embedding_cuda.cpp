@@ -4,6 +4,7 @@
 
 #include "ops/embedding/summed_rows_cuda.h"
 #include "ops/update/update_cuda.h"
+#include "ops/update/update_form.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -35,8 +36,7 @@ Result<cuda::OpCode> update(const KernelQuery& query, const CudaSettings&) {
   const graph::TensorType& table = query.inputs[0];
   const auto keys = RowKeys::of(query.inputs.back(), table.shape.extent(0));
   if (!keys || !is_trainable(table.dtype)) return cuda::OpCode();
-  const CudaUpdateText rule = cuda_update_text(
-      query, dense_rule(query.op->name), query.inputs.size() - 1);
+  const CudaUpdateText rule = cuda_update_text(query, query.inputs.size() - 1);
   const std::int64_t vector =
       cuda_width(size_of(table.dtype), table.shape.extent(1));
   const std::string elements = fmt::format("{}ull", table.shape.elements());
@@ -73,13 +73,19 @@ Result<cuda::OpCode> update(const KernelQuery& query, const CudaSettings&) {
   return cuda_summed_rows(query, how);
 }
 
-constexpr CudaKernels kKernels[] = {{"sgd_rows", update},
-                                    {"sgd_momentum_rows", update},
-                                    {"adam_rows", update},
-                                    {"adamw_rows", update}};
+std::vector<CudaKernels> collect() {
+  std::vector<CudaKernels> kernels;
+  for (const UpdateForm& form : kUpdateForms) {
+    kernels.push_back({form.rows_op, update});
+  }
+  return kernels;
+}
 
 }  // namespace
 
-std::span<const CudaKernels> embedding_cuda_kernels() { return kKernels; }
+std::span<const CudaKernels> embedding_cuda_kernels() {
+  static const std::vector<CudaKernels> kernels = collect();
+  return kernels;
+}
 
 }  // namespace plimsoll::ops

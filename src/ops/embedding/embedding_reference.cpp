@@ -1,9 +1,8 @@
 #include "ops/embedding/embedding_reference.h"
 
-#include <cmath>
 #include <map>
 
-#include "ops/update/update.h"
+#include "ops/update/update_reference.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -35,61 +34,45 @@ std::map<std::size_t, Values> summed(const RefTensor& dy,
   return sums;
 }
 
-// Copies table and states and calls rule(element, gradient) on those touched.
-template <class Rule>
-void update(const Tensors& in, Tensors& out, const Rule& rule) {
+// Copies table and states and updates the rows that are named.
+template <UpdateRule kRule>
+void update(const Tensors& in, const Attrs& attrs, Tensors& out) {
+  constexpr UpdateForm kForm = update_form(kRule);
   out[0].values = in[0].values;
   for (std::size_t k = 1; k < out.size(); ++k) {
     out[k].values = in[k + 1].values;
   }
-  const int at = update_gate(static_cast<int>(out.size()) - 1, in.size() - 1);
+  const int at = kForm.gate(in.size() - 1);
   const double gate = at < 0 ? 1 : in[static_cast<std::size_t>(at)].values[0];
   if (gate == 0) return;
+  const UpdateNumbers numbers = update_numbers(kForm, in, attrs);
+  Values states(out.size() - 1);
   for (const auto& [start, sum] : summed(in[1], in.back(), in[0])) {
     for (std::size_t j = 0; j < sum.size(); ++j) {
-      rule(start + j, gate * sum[j]);
+      const std::size_t i = start + j;
+      for (std::size_t k = 0; k < states.size(); ++k) {
+        states[k] = out[k + 1].values[i];
+      }
+      update_element(kRule, numbers, gate * sum[j], out[0].values[i], states);
+      for (std::size_t k = 0; k < states.size(); ++k) {
+        out[k + 1].values[i] = states[k];
+      }
     }
   }
 }
 
-void sgd(const Tensors& in, const Attrs&, Tensors& out) {
-  update(in, out, [&](std::size_t i, double g) {
-    out[0].values[i] -= in[2].values[0] * g;
-  });
-}
-
-void sgd_momentum(const Tensors& in, const Attrs& attrs, Tensors& out) {
-  update(in, out, [&](std::size_t i, double g) {
-    double& velocity = out[1].values[i];
-    velocity = attrs.get<double>("momentum") * velocity - in[3].values[0] * g;
-    out[0].values[i] += velocity;
-  });
-}
-
-void adamw(const Tensors& in, const Attrs& attrs, Tensors& out) {
-  const auto beta_1 = attrs.get<double>("beta_1");
-  const auto beta_2 = attrs.get<double>("beta_2");
-  const double rate = in[4].values[0];
-  const double t = in[5].values[0];
-  const double corrected =
-      rate * std::sqrt(1 - std::pow(beta_2, t)) / (1 - std::pow(beta_1, t));
-  update(in, out, [&](std::size_t i, double g) {
-    double& first = out[1].values[i];
-    double& second = out[2].values[i];
-    first = beta_1 * first + (1 - beta_1) * g;
-    second = beta_2 * second + (1 - beta_2) * g * g;
-    double& parameter = out[0].values[i];
-    parameter -= rate * attrs.get<double>("weight_decay") * parameter;
-    parameter -=
-        corrected * first / (std::sqrt(second) + attrs.get<double>("epsilon"));
-  });
-}
-
 constexpr Reference kReferences[] = {
-    {"sgd_rows", sgd},
-    {"sgd_momentum_rows", sgd_momentum},
-    {"adam_rows", adamw},  // without weight decay
-    {"adamw_rows", adamw}};
+    {"sgd_rows", update<UpdateRule::sgd>},
+    {"sgd_momentum_rows", update<UpdateRule::sgd_momentum>},
+    {"sgd_nesterov_rows", update<UpdateRule::sgd_nesterov>},
+    {"adam_rows", update<UpdateRule::adam>},
+    {"adamw_rows", update<UpdateRule::adamw>},
+    {"rmsprop_rows", update<UpdateRule::rmsprop>},
+    {"rmsprop_momentum_rows", update<UpdateRule::rmsprop_momentum>},
+    {"rmsprop_centered_rows", update<UpdateRule::rmsprop_centered>},
+    {"rmsprop_centered_momentum_rows",
+     update<UpdateRule::rmsprop_centered_momentum>},
+    {"adagrad_rows", update<UpdateRule::adagrad>}};
 
 }  // namespace
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "graph/op_def.h"
 
@@ -49,11 +48,5 @@ struct RowKeys {
                                      ((std::uint64_t{1} << place_bits) - 1));
   }
 };
-
-// "adam" of "adam_rows".
-inline std::string_view dense_rule(std::string_view op) {
-  constexpr std::string_view kEnd = "_rows";
-  return op.substr(0, op.size() - kEnd.size());
-}
 
 }  // namespace plimsoll::ops

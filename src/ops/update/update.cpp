@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
-
 namespace plimsoll::ops {
 namespace {
 
@@ -110,14 +108,28 @@ graph::OpDef make_op(std::string_view name, InferFn infer,
   return op;
 }
 
+InferFn infer_of(const UpdateForm& form) {
+  if (form.step) return infer_update<4, true>;
+  constexpr InferFn kByStates[] = {
+      infer_update<2, false>, infer_update<3, false>, infer_update<4, false>,
+      infer_update<5, false>};
+  return kByStates[form.states];
+}
+
+graph::OpDef make_update(const UpdateForm& form) {
+  std::vector<graph::InPlace> in_place = {{0, 0}};
+  for (int k = 0; k < form.states; ++k) in_place.push_back({k + 2, k + 1});
+  return make_op(form.op, infer_of(form), std::move(in_place));
+}
+
+std::vector<graph::OpDef> make_updates() {
+  std::vector<graph::OpDef> made;
+  for (const UpdateForm& form : kUpdateForms) made.push_back(make_update(form));
+  return made;
+}
+
 struct Ops {
-  graph::OpDef sgd = make_op("sgd", infer_update<2, false>, {{0, 0}});
-  graph::OpDef momentum =
-      make_op("sgd_momentum", infer_update<3, false>, {{0, 0}, {2, 1}});
-  graph::OpDef adam =
-      make_op("adam", infer_update<4, true>, {{0, 0}, {2, 1}, {3, 2}});
-  graph::OpDef adamw =
-      make_op("adamw", infer_update<4, true>, {{0, 0}, {2, 1}, {3, 2}});
+  std::vector<graph::OpDef> updates = make_updates();
   graph::OpDef increment = make_op("increment", infer_increment, {{0, 0}});
   graph::OpDef accumulate = make_op("accumulate", infer_accumulate, {{0, 0}});
   graph::OpDef all_finite = make_op("all_finite", infer_all_finite, {});
@@ -130,70 +142,44 @@ const Ops& update_definitions() {
   return ops;
 }
 
-Attrs attrs_of(const AdamSettings& settings) {
-  return {{"beta_1", settings.beta_1},
-          {"beta_2", settings.beta_2},
-          {"epsilon", settings.epsilon}};
-}
-
-std::vector<ValueId> gated(std::vector<ValueId> inputs, ValueId gate) {
-  if (gate.valid()) inputs.push_back(gate);
-  return inputs;
-}
-
-AdamUpdate emit_adam(Builder& builder, const graph::OpDef& op,
-                     std::vector<ValueId> inputs, Attrs attrs) {
-  const auto out = builder.emit_all(op, std::move(inputs), std::move(attrs));
-  return out.empty() ? AdamUpdate{} : AdamUpdate{out[0], out[1], out[2]};
+std::vector<const graph::OpDef*> collect() {
+  static const Ops& ops = update_definitions();
+  std::vector<const graph::OpDef*> all;
+  for (const graph::OpDef& op : ops.updates) all.push_back(&op);
+  all.insert(all.end(), {&ops.increment, &ops.accumulate, &ops.all_finite,
+                         &ops.scale_step});
+  return all;
 }
 
 }  // namespace
 
 std::span<const graph::OpDef* const> update_ops() {
-  static const Ops& ops = update_definitions();
-  static const std::array<const graph::OpDef*, 8> all = {
-      &ops.sgd,       &ops.momentum,   &ops.adam,       &ops.adamw,
-      &ops.increment, &ops.accumulate, &ops.all_finite, &ops.scale_step};
+  static const std::vector<const graph::OpDef*> all = collect();
   return all;
+}
+
+std::vector<ValueId> update_operands(const UpdateForm& form,
+                                     const UpdateInputs& inputs) {
+  std::vector<ValueId> operands = {inputs.parameter, inputs.gradient};
+  operands.insert(operands.end(), inputs.states.begin(), inputs.states.end());
+  operands.push_back(inputs.rate);
+  if (form.step) operands.push_back(inputs.step);
+  if (inputs.gate.valid()) operands.push_back(inputs.gate);
+  return operands;
+}
+
+std::vector<ValueId> emit_update(Builder& builder, const UpdateForm& form,
+                                 const UpdateInputs& inputs, Attrs attrs) {
+  return builder.emit_all(
+      update_definitions().updates[static_cast<std::size_t>(form.rule)],
+      update_operands(form, inputs), std::move(attrs));
 }
 
 ValueId sgd(Builder& builder, ValueId parameter, ValueId gradient, ValueId rate,
             ValueId gate) {
-  return builder.emit(update_definitions().sgd,
-                      gated({parameter, gradient, rate}, gate));
-}
-
-MomentumUpdate sgd_momentum(Builder& builder, ValueId parameter,
-                            ValueId gradient, ValueId velocity, ValueId rate,
-                            double momentum, ValueId gate) {
-  const auto out =
-      builder.emit_all(update_definitions().momentum,
-                       gated({parameter, gradient, velocity, rate}, gate),
-                       {{"momentum", momentum}});
-  return out.empty() ? MomentumUpdate{} : MomentumUpdate{out[0], out[1]};
-}
-
-AdamUpdate adam(Builder& builder, ValueId parameter, ValueId gradient,
-                ValueId first_moment, ValueId second_moment, ValueId rate,
-                ValueId step, const AdamSettings& settings, ValueId gate) {
-  return emit_adam(
-      builder, update_definitions().adam,
-      gated({parameter, gradient, first_moment, second_moment, rate, step},
-            gate),
-      attrs_of(settings));
-}
-
-AdamUpdate adamw(Builder& builder, ValueId parameter, ValueId gradient,
-                 ValueId first_moment, ValueId second_moment, ValueId rate,
-                 ValueId step, double weight_decay,
-                 const AdamSettings& settings, ValueId gate) {
-  Attrs attrs = attrs_of(settings);
-  attrs.set("weight_decay", weight_decay);
-  return emit_adam(
-      builder, update_definitions().adamw,
-      gated({parameter, gradient, first_moment, second_moment, rate, step},
-            gate),
-      std::move(attrs));
+  const auto out = emit_update(builder, update_form(UpdateRule::sgd),
+                               {parameter, gradient, {}, rate, {}, gate}, {});
+  return out.empty() ? ValueId() : out[0];
 }
 
 ValueId increment(Builder& builder, ValueId counter) {

@@ -3,64 +3,53 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "graph/builder.h"
+#include "ops/update/update_form.h"
 
 namespace plimsoll::ops {
 
 std::span<const graph::OpDef* const> update_ops();
 
-struct AdamSettings {
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-};
-
-struct MomentumUpdate {
-  graph::ValueId parameter;
-  graph::ValueId velocity;
-};
-
-struct AdamUpdate {
-  graph::ValueId parameter;
-  graph::ValueId first_moment;
-  graph::ValueId second_moment;
-};
-
 // The learning rate is a scalar of the parameter's dtype, the step an i64
 // scalar: the number of this update, counted from 1. A gate, where there is
 // one, is a scalar of the same dtype: gradients are multiplied by it, and 0
 // leaves parameter and states as they are, whatever the gradient holds.
+struct UpdateInputs {
+  graph::ValueId parameter;
+  graph::ValueId gradient;
+  std::vector<graph::ValueId> states;
+  graph::ValueId rate;
+  graph::ValueId step;  // read where the rule has one
+  graph::ValueId gate = {};
+};
 
-// p - rate * g
+// All of them in the order of the op's inputs.
+std::vector<graph::ValueId> update_operands(const UpdateForm& form,
+                                            const UpdateInputs& inputs);
+
+// The new parameter and the new states; empty after a mistake. Attributes and
+// states, g being the gradient, t the step:
+//   sgd           p - rate * g
+//   sgd_momentum  v' = momentum * v - rate * g; p + v'
+//   sgd_nesterov  as before; p + momentum * v' - rate * g
+//   adam          m' = m + (g - m)(1 - beta_1); v' = v + (g^2 - v)(1 - beta_2);
+//                 p - rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) *
+//                 m' / (sqrt(v') + epsilon)
+//   adamw         as adam, of p first shrunk by rate * weight_decay of itself
+//   rmsprop       v' = rho * v + (1 - rho) g^2; p - rate * g / sqrt(v' +
+//   epsilon)
+//   ..._momentum  m behind v: m' = momentum * m + that step; p - m'
+//   ..._centered  a last: a' = rho * a + (1 - rho) g; v' - a'^2 under the root
+//   adagrad       a' = a + g^2; p - rate * g / sqrt(a' + epsilon)
+std::vector<graph::ValueId> emit_update(graph::Builder& builder,
+                                        const UpdateForm& form,
+                                        const UpdateInputs& inputs,
+                                        graph::Attrs attrs);
 graph::ValueId sgd(graph::Builder& builder, graph::ValueId parameter,
                    graph::ValueId gradient, graph::ValueId rate,
                    graph::ValueId gate = {});
-// v' = momentum * v - rate * g; p + v'
-MomentumUpdate sgd_momentum(graph::Builder& builder, graph::ValueId parameter,
-                            graph::ValueId gradient, graph::ValueId velocity,
-                            graph::ValueId rate, double momentum,
-                            graph::ValueId gate = {});
-// m' = m + (g - m)(1 - b1); v' = v + (g^2 - v)(1 - b2); t = step;
-// p - rate * sqrt(1 - b2^t) / (1 - b1^t) * m' / (sqrt(v') + epsilon)
-AdamUpdate adam(graph::Builder& builder, graph::ValueId parameter,
-                graph::ValueId gradient, graph::ValueId first_moment,
-                graph::ValueId second_moment, graph::ValueId rate,
-                graph::ValueId step, const AdamSettings& settings = {},
-                graph::ValueId gate = {});
-// As adam, from a parameter first shrunk by rate * weight_decay of itself.
-AdamUpdate adamw(graph::Builder& builder, graph::ValueId parameter,
-                 graph::ValueId gradient, graph::ValueId first_moment,
-                 graph::ValueId second_moment, graph::ValueId rate,
-                 graph::ValueId step, double weight_decay,
-                 const AdamSettings& settings = {}, graph::ValueId gate = {});
-
-// Where the gate stands among an update's inputs: behind rate and step. -1
-// where there are no more than those.
-constexpr int update_gate(int states, std::size_t inputs) {
-  const int place = 3 + states + (states == 2 ? 1 : 0);
-  return static_cast<int>(inputs) > place ? place : -1;
-}
 
 // An i64 scalar plus one.
 graph::ValueId increment(graph::Builder& builder, graph::ValueId counter);

@@ -6,6 +6,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/update/flush_tiny.h"
+#include "ops/update/update.h"
 #include "ops/update/update_rule.h"
 
 namespace plimsoll::ops {
@@ -35,7 +36,7 @@ class UpdateKernel final : public Kernel {
   UpdateKernel(const Settings& settings, ComputeThreads& threads)
       : settings_(settings),
         threads_(threads),
-        loop_(update_loop<T>(settings.rule.rule)) {}
+        loop_(update_loop<T>(settings.rule.form.rule)) {}
 
   LaunchStatus launch(const LaunchArgs& args) noexcept override {
     const auto update = update_arguments<T>(settings_.rule, args);
@@ -65,8 +66,9 @@ class UpdateKernel final : public Kernel {
       if (from != to) std::copy(from + begin, from + end, to + begin);
     };
     copy(update.parameter, update.new_parameter);
-    copy(update.first, update.new_first);
-    copy(update.second, update.new_second);
+    for (std::size_t k = 0; k < update.states.size(); ++k) {
+      copy(update.states[k], update.new_states[k]);
+    }
   }
 
   std::int64_t edge(std::int64_t index) const {
@@ -77,7 +79,7 @@ class UpdateKernel final : public Kernel {
 
   Settings settings_;
   ComputeThreads& threads_;
-  typename UpdateTable<T>::Loop loop_;
+  UpdateLoop<T> loop_;
 };
 
 // Chunks touch separate elements: their number changes no result.
@@ -273,18 +275,23 @@ Result<std::unique_ptr<Kernel>> create_scalar(const KernelQuery& query,
   return std::unique_ptr<Kernel>(std::make_unique<Accumulate<float>>());
 }
 
-constexpr CpuKernels kKernels[] = {
-    {"sgd", candidates, create},
-    {"sgd_momentum", candidates, create},
-    {"adam", candidates, create},
-    {"adamw", candidates, create},
-    {"increment", scalar_candidates, create_scalar},
-    {"accumulate", scalar_candidates, create_scalar},
-    {"all_finite", finite_candidates, create_finite},
-    {"scale_step", scalar_candidates, create_scalar}};
+std::vector<CpuKernels> collect() {
+  std::vector<CpuKernels> kernels = {
+      {"increment", scalar_candidates, create_scalar},
+      {"accumulate", scalar_candidates, create_scalar},
+      {"all_finite", finite_candidates, create_finite},
+      {"scale_step", scalar_candidates, create_scalar}};
+  for (const UpdateForm& form : kUpdateForms) {
+    kernels.push_back({form.op, candidates, create});
+  }
+  return kernels;
+}
 
 }  // namespace
 
-std::span<const CpuKernels> update_cpu_kernels() { return kKernels; }
+std::span<const CpuKernels> update_cpu_kernels() {
+  static const std::vector<CpuKernels> kernels = collect();
+  return kernels;
+}
 
 }  // namespace plimsoll::ops

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "ops/cuda_text.h"
 #include "ops/update/update.h"
@@ -17,26 +19,55 @@ using graph::KernelQuery;
 // writing them: its preparation once a block, and its formula an element. The
 // formulas are those of update_loops.cpp.
 struct Rule {
-  std::string_view op;
-  int states = 0;  // inputs after the gradient, outputs after the parameter
   std::string_view prepare;
   std::string_view element;
 };
 
-constexpr std::string_view kSgdRate = "  const C rate = load(in2[0]);\n";
+constexpr std::string_view kRate = "  const C rate = load(in$rate_input[0]);\n";
 constexpr std::string_view kSgd = "      p = mul_add(-rate, g, p);\n";
-
-constexpr std::string_view kMomentumRate = "  const C rate = load(in3[0]);\n";
 constexpr std::string_view kMomentum =
     R"(      s0 = mul_add(-rate, g, mul($momentum, s0));
       p = add(p, s0);
+)";
+constexpr std::string_view kNesterov =
+    R"(      s0 = mul_add(-rate, g, mul($momentum, s0));
+      p = mul_add($momentum, s0, mul_add(-rate, g, p));
+)";
+constexpr std::string_view kRmsprop =
+    R"(      s0 = mul_add(-mul_add(-g, g, s0), $gain_rho, s0);
+      p = sub(p, div(mul(rate, g), root(add(s0, $epsilon))));
+)";
+constexpr std::string_view kRmspropMomentum =
+    R"(      s0 = mul_add(-mul_add(-g, g, s0), $gain_rho, s0);
+      s1 = mul_add($momentum, s1, div(mul(rate, g), root(add(s0, $epsilon))));
+      p = sub(p, s1);
+)";
+// Rounding may leave a little less than nothing under the root.
+constexpr std::string_view kRmspropCentered =
+    R"(      s0 = mul_add(-mul_add(-g, g, s0), $gain_rho, s0);
+      s1 = mul_add(sub(g, s1), $gain_rho, s1);
+      C spread = mul_add(-s1, s1, s0);
+      if (spread < (C)0) spread = (C)0;
+      p = sub(p, div(mul(rate, g), root(add(spread, $epsilon))));
+)";
+constexpr std::string_view kRmspropCenteredMomentum =
+    R"(      s0 = mul_add(-mul_add(-g, g, s0), $gain_rho, s0);
+      s2 = mul_add(sub(g, s2), $gain_rho, s2);
+      C spread = mul_add(-s2, s2, s0);
+      if (spread < (C)0) spread = (C)0;
+      s1 = mul_add($momentum, s1,
+                   div(mul(rate, g), root(add(spread, $epsilon))));
+      p = sub(p, s1);
+)";
+constexpr std::string_view kAdagrad = R"(      s0 = mul_add(g, g, s0);
+      p = sub(p, div(mul(rate, g), root(add(s0, $epsilon))));
 )";
 
 // 1 - beta^t by way of the logarithm. Every thread for itself: a barrier would
 // hold up its reads.
 constexpr std::string_view kAdamRate =
-    R"(  const C given = (C)load(in4[0]);
-  const C t = (C)in5[0];
+    R"(  const C given = (C)load(in$rate_input[0]);
+  const C t = (C)in$step_input[0];
   const C rate = div(mul(given, root(-expm1_of(mul(t, $log_beta_2)))),
                      -expm1_of(mul(t, $log_beta_1)));
   const C keep = sub((C)1, mul(given, $weight_decay));
@@ -52,10 +83,18 @@ constexpr std::string_view kAdamW =
       p = mul_add(-rate, div(s0, add(root(s1), $epsilon)), mul(keep, p));
 )";
 
-constexpr Rule kRules[] = {{"sgd", 0, kSgdRate, kSgd},
-                           {"sgd_momentum", 1, kMomentumRate, kMomentum},
-                           {"adam", 2, kAdamRate, kAdam},
-                           {"adamw", 2, kAdamRate, kAdamW}};
+// In the order of the rules.
+constexpr std::array<Rule, kUpdateRules> kRules = {
+    {{kRate, kSgd},
+     {kRate, kMomentum},
+     {kRate, kNesterov},
+     {kAdamRate, kAdam},
+     {kAdamRate, kAdamW},
+     {kRate, kRmsprop},
+     {kRate, kRmspropMomentum},
+     {kRate, kRmspropCentered},
+     {kRate, kRmspropCenteredMomentum},
+     {kRate, kAdagrad}}};
 
 constexpr std::string_view kLoop = R"(  typedef $T T;
   typedef $C C;
@@ -75,30 +114,34 @@ $writes  }
 )";
 
 std::string numbers_filled(std::string_view text, const KernelQuery& query,
-                           DType compute) {
+                           const UpdateForm& form, DType compute) {
+  const auto number = [&](double value) { return cuda_number(compute, value); };
   const auto attr = [&](const char* name) {
     return query.attrs->get<double>(name);
   };
-  return cuda_text(
-      text, {{"momentum", cuda_number(compute, attr("momentum"))},
-             {"log_beta_1", cuda_number(compute, std::log(attr("beta_1")))},
-             {"log_beta_2", cuda_number(compute, std::log(attr("beta_2")))},
-             {"gain_1", cuda_number(compute, 1 - attr("beta_1"))},
-             {"gain_2", cuda_number(compute, 1 - attr("beta_2"))},
-             {"epsilon", cuda_number(compute, attr("epsilon"))},
-             {"weight_decay", cuda_number(compute, attr("weight_decay"))}});
+  return cuda_text(text, {{"rate_input", form.rate()},
+                          {"step_input", form.rate() + 1},
+                          {"momentum", number(attr("momentum"))},
+                          {"log_beta_1", number(std::log(attr("beta_1")))},
+                          {"log_beta_2", number(std::log(attr("beta_2")))},
+                          {"gain_1", number(1 - attr("beta_1"))},
+                          {"gain_2", number(1 - attr("beta_2"))},
+                          {"gain_rho", number(1 - attr("rho"))},
+                          {"epsilon", number(attr("epsilon"))},
+                          {"weight_decay", number(attr("weight_decay"))}});
 }
 
-CudaUpdateText text_of(const KernelQuery& query, const Rule& rule,
+CudaUpdateText text_of(const KernelQuery& query, const UpdateForm& form,
                        std::size_t inputs) {
+  const Rule& rule = kRules[static_cast<std::size_t>(form.rule)];
   const DType compute = wide_dtype(query.inputs[0].dtype);
-  const int gate = update_gate(rule.states, inputs);
-  std::string prepare = numbers_filled(rule.prepare, query, compute);
+  const int gate = form.gate(inputs);
+  std::string prepare = numbers_filled(rule.prepare, query, form, compute);
   if (gate >= 0) {
     prepare += fmt::format("  const C gate = load(in{}[0]);\n", gate);
   }
-  return {rule.states, gate >= 0, std::move(prepare),
-          numbers_filled(rule.element, query, compute)};
+  return {form.states, gate >= 0, std::move(prepare),
+          numbers_filled(rule.element, query, form, compute)};
 }
 
 // A closed gate: everything stays. In place, as planned, nothing is copied.
@@ -119,19 +162,21 @@ std::string keep_text(int states, std::int64_t width, std::int64_t elements) {
   return text + "    return;\n  }\n";
 }
 
-Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
+Result<cuda::OpCode> update(const KernelQuery& query, const CudaSettings&) {
+  const UpdateForm* const form = find_update_form(query.op->name);
+  if (form == nullptr) return cuda::OpCode();
   const DType dtype = query.inputs[0].dtype;
   if (!is_floating(dtype)) return cuda::OpCode();
-  std::string name = fmt::format("{}:cuda", rule.op);
+  std::string name = fmt::format("{}:cuda", form->op);
   const std::int64_t elements = query.inputs[0].shape.elements();
   if (elements == 0) return cuda_op(query, std::move(name), "", 1);
   const DType compute = wide_dtype(dtype);
   const std::int64_t width = cuda_width(size_of(dtype), elements);
-  const CudaUpdateText text = text_of(query, rule, query.inputs.size());
+  const CudaUpdateText text = text_of(query, *form, query.inputs.size());
   std::string reads, loads, stores, writes;
   const std::string keep =
-      text.gated ? keep_text(rule.states, width, elements) : "";
-  for (int k = 0; k < rule.states; ++k) {
+      text.gated ? keep_text(text.states, width, elements) : "";
+  for (int k = 0; k < text.states; ++k) {
     reads += fmt::format("    Vec<T, {0}> state{1} = read<{0}>(in{2} + i);\n",
                          width, k, k + 2);
     loads += fmt::format("      C s{0} = load(state{0}.v[j]);\n", k);
@@ -157,11 +202,6 @@ Result<cuda::OpCode> update(const KernelQuery& query, const Rule& rule) {
                         {"stores", stores},
                         {"writes", writes}}),
       cuda_blocks_of_threads(elements / width));
-}
-
-template <std::size_t kIndex>
-Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
-  return update(query, kRules[kIndex]);
 }
 
 Result<cuda::OpCode> increment(const KernelQuery& query, const CudaSettings&) {
@@ -270,22 +310,27 @@ Result<cuda::OpCode> scale_step(const KernelQuery& query, const CudaSettings&) {
       1);
 }
 
-constexpr CudaKernels kKernels[] = {
-    {"sgd", code<0>},           {"sgd_momentum", code<1>},
-    {"adam", code<2>},          {"adamw", code<3>},
-    {"increment", increment},   {"accumulate", accumulate},
-    {"all_finite", all_finite}, {"scale_step", scale_step}};
+std::vector<CudaKernels> collect() {
+  std::vector<CudaKernels> kernels = {{"increment", increment},
+                                      {"accumulate", accumulate},
+                                      {"all_finite", all_finite},
+                                      {"scale_step", scale_step}};
+  for (const UpdateForm& form : kUpdateForms) {
+    kernels.push_back({form.op, update});
+  }
+  return kernels;
+}
 
 }  // namespace
 
-CudaUpdateText cuda_update_text(const KernelQuery& query, std::string_view rule,
-                                std::size_t inputs) {
-  for (const Rule& known : kRules) {
-    if (known.op == rule) return text_of(query, known, inputs);
-  }
-  return {};
+CudaUpdateText cuda_update_text(const KernelQuery& query, std::size_t inputs) {
+  const UpdateForm* const form = find_update_form(query.op->name);
+  return form == nullptr ? CudaUpdateText() : text_of(query, *form, inputs);
 }
 
-std::span<const CudaKernels> update_cuda_kernels() { return kKernels; }
+std::span<const CudaKernels> update_cuda_kernels() {
+  static const std::vector<CudaKernels> kernels = collect();
+  return kernels;
+}
 
 }  // namespace plimsoll::ops

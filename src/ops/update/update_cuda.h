@@ -9,7 +9,7 @@ namespace plimsoll::ops {
 std::span<const CudaKernels> update_cuda_kernels();
 
 // A rule as text, for a query whose first `inputs` are those of its dense one:
-// `prepare` once a thread, then `element` for p, g and states s0, s1.
+// `prepare` once a thread, then `element` for p, g and states s0, s1, s2.
 struct CudaUpdateText {
   int states = 0;
   bool gated = false;  // `prepare` makes a `gate`
@@ -17,6 +17,6 @@ struct CudaUpdateText {
   std::string element;
 };
 CudaUpdateText cuda_update_text(const graph::KernelQuery& query,
-                                std::string_view rule, std::size_t inputs);
+                                std::size_t inputs);
 
 }  // namespace plimsoll::ops

@@ -44,10 +44,77 @@ void sgd_momentum(const UpdateArgs<T>& args, std::int64_t begin,
   const auto momentum = S::set(args.momentum);
   each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
     const auto velocity = S::fnma(rate, S::mul(gain, load(args.gradient)),
-                                  S::mul(momentum, load(args.first)));
+                                  S::mul(momentum, load(args.states[0])));
     const auto parameter = S::add(load(args.parameter), velocity);
-    store(args.new_first, velocity);
+    store(args.new_states[0], velocity);
     store(args.new_parameter, parameter);
+  });
+}
+
+template <class T>
+void sgd_nesterov(const UpdateArgs<T>& args, std::int64_t begin,
+                  std::int64_t end) {
+  using S = Simd<T>;
+  const auto rate = S::set(args.rate);
+  const auto gain = S::set(args.gain);
+  const auto momentum = S::set(args.momentum);
+  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
+    const auto gradient = S::mul(gain, load(args.gradient));
+    const auto velocity =
+        S::fnma(rate, gradient, S::mul(momentum, load(args.states[0])));
+    const auto stepped = S::fnma(rate, gradient, load(args.parameter));
+    store(args.new_states[0], velocity);
+    store(args.new_parameter, S::fma(momentum, velocity, stepped));
+  });
+}
+
+// States: velocity, where `Momentum` a momentum, where `Centered` an average.
+template <class T, bool Momentum, bool Centered>
+void rmsprop(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
+  using S = Simd<T>;
+  constexpr std::size_t kAverage = Momentum ? 2 : 1;
+  const auto rate = S::set(args.rate);
+  const auto gain = S::set(args.gain);
+  const auto gain_2 = S::set(args.gain_2);
+  const auto momentum = S::set(args.momentum);
+  const auto epsilon = S::set(args.epsilon);
+  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
+    const auto gradient = S::mul(gain, load(args.gradient));
+    const auto old = load(args.states[0]);
+    const auto fall = S::fnma(gradient, gradient, old);
+    const auto velocity = S::fnma(fall, gain_2, old);
+    store(args.new_states[0], velocity);
+    auto spread = velocity;
+    if constexpr (Centered) {
+      const auto before = load(args.states[kAverage]);
+      const auto average = S::fma(S::sub(gradient, before), gain_2, before);
+      store(args.new_states[kAverage], average);
+      // Rounding may leave a little less than nothing.
+      spread = S::max(S::fnma(average, average, velocity), S::zero());
+    }
+    auto change =
+        S::div(S::mul(rate, gradient), S::sqrt(S::add(spread, epsilon)));
+    if constexpr (Momentum) {
+      change = S::fma(momentum, load(args.states[1]), change);
+      store(args.new_states[1], change);
+    }
+    store(args.new_parameter, S::sub(load(args.parameter), change));
+  });
+}
+
+template <class T>
+void adagrad(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
+  using S = Simd<T>;
+  const auto rate = S::set(args.rate);
+  const auto gain = S::set(args.gain);
+  const auto epsilon = S::set(args.epsilon);
+  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
+    const auto gradient = S::mul(gain, load(args.gradient));
+    const auto sum = S::fma(gradient, gradient, load(args.states[0]));
+    const auto change =
+        S::div(S::mul(rate, gradient), S::sqrt(S::add(sum, epsilon)));
+    store(args.new_states[0], sum);
+    store(args.new_parameter, S::sub(load(args.parameter), change));
   });
 }
 
@@ -94,15 +161,15 @@ void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
   const auto epsilon = S::set(args.epsilon);
   each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
     const auto gradient = S::mul(gain, load(args.gradient));
-    const auto old_first = load(args.first);
-    const auto old_second = load(args.second);
+    const auto old_first = load(args.states[0]);
+    const auto old_second = load(args.states[1]);
     const auto first = S::fma(S::sub(gradient, old_first), gain_1, old_first);
     const auto fall = S::fnma(gradient, gradient, old_second);
     const auto second = S::fnma(fall, gain_2, old_second);
     auto parameter = load(args.parameter);
     if constexpr (Decay) parameter = S::mul(keep, parameter);
-    store(args.new_first, first);
-    store(args.new_second, second);
+    store(args.new_states[0], first);
+    store(args.new_states[1], second);
     store(args.new_parameter,
           S::fnma(rate, Quotient<T>::of(first, second, epsilon), parameter));
   });
@@ -119,7 +186,16 @@ bool finite(const Bits* x, std::int64_t n, Bits exponent) {
 
 template <class T>
 constexpr UpdateTable<T> table_of() {
-  return {sgd<T>, sgd_momentum<T>, adam<T, false>, adam<T, true>};
+  return {sgd<T>,
+          sgd_momentum<T>,
+          sgd_nesterov<T>,
+          adam<T, false>,
+          adam<T, true>,
+          rmsprop<T, false, false>,
+          rmsprop<T, true, false>,
+          rmsprop<T, false, true>,
+          rmsprop<T, true, true>,
+          adagrad<T>};
 }
 
 }  // namespace

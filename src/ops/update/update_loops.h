@@ -1,9 +1,11 @@
 // The updates' loops over a range of elements, one table per instruction set.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "ops/isa.h"
+#include "ops/update/update_form.h"
 
 namespace plimsoll::ops {
 
@@ -13,29 +15,24 @@ template <class T>
 struct UpdateArgs {
   const T* parameter = nullptr;
   const T* gradient = nullptr;
-  const T* first = nullptr;   // velocity or first moment
-  const T* second = nullptr;  // second moment
+  std::array<const T*, 3> states = {};  // in the order of the op's inputs
   T* new_parameter = nullptr;
-  T* new_first = nullptr;
-  T* new_second = nullptr;
+  std::array<T*, 3> new_states = {};
   T gain = 1;  // of the gradient; 0: nothing is to be done
   T rate = 0;  // step size; Adam's with both corrections
   T keep = 1;  // the parameter's factor: 1 - rate * weight decay
   T momentum = 0;
   T gain_1 = 0;  // 1 - beta 1
-  T gain_2 = 0;  // 1 - beta 2
+  T gain_2 = 0;  // 1 - beta 2, or 1 - rho
   T epsilon = 0;
 };
 
 template <class T>
-struct UpdateTable {
-  using Loop = void (*)(const UpdateArgs<T>& args, std::int64_t begin,
-                        std::int64_t end);
-  Loop sgd;
-  Loop sgd_momentum;
-  Loop adam;
-  Loop adamw;
-};
+using UpdateLoop = void (*)(const UpdateArgs<T>& args, std::int64_t begin,
+                            std::int64_t end);
+// In the order of the rules.
+template <class T>
+using UpdateTable = std::array<UpdateLoop<T>, kUpdateRules>;
 
 // Whether no element has all bits of `exponent`: those are infinite or NaN.
 template <class Bits>

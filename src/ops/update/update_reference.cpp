@@ -11,57 +11,27 @@ using Tensors = std::vector<RefTensor>;
 
 double scalar(const RefTensor& tensor) { return tensor.values[0]; }
 
-// The gate, where there is one; closed, all that comes out is what went in.
-double gate_of(const Tensors& in, Tensors& out) {
-  const int states = static_cast<int>(out.size()) - 1;
-  const int at = update_gate(states, in.size());
-  const double gate = at < 0 ? 1 : scalar(in[static_cast<std::size_t>(at)]);
+// Closed, all that comes out is what went in.
+template <UpdateRule kRule>
+void update(const Tensors& in, const graph::Attrs& attrs, Tensors& out) {
+  constexpr UpdateForm kForm = update_form(kRule);
   for (std::size_t k = 0; k < out.size(); ++k) {
     out[k].values = in[k == 0 ? 0 : k + 1].values;
   }
-  return gate;
-}
-
-void sgd(const Tensors& in, const graph::Attrs&, Tensors& out) {
-  const double gate = gate_of(in, out);
+  const int at = kForm.gate(in.size());
+  const double gate = at < 0 ? 1 : scalar(in[static_cast<std::size_t>(at)]);
   if (gate == 0) return;
+  const UpdateNumbers numbers = update_numbers(kForm, in, attrs);
+  std::vector<double> states(out.size() - 1);
   for (std::size_t i = 0; i < out[0].values.size(); ++i) {
-    out[0].values[i] = in[0].values[i] - scalar(in[2]) * gate * in[1].values[i];
-  }
-}
-
-void sgd_momentum(const Tensors& in, const graph::Attrs& attrs, Tensors& out) {
-  const auto momentum = attrs.get<double>("momentum");
-  const double gate = gate_of(in, out);
-  if (gate == 0) return;
-  for (std::size_t i = 0; i < out[0].values.size(); ++i) {
-    const double velocity =
-        momentum * in[2].values[i] - scalar(in[3]) * gate * in[1].values[i];
-    out[0].values[i] = in[0].values[i] + velocity;
-    out[1].values[i] = velocity;
-  }
-}
-
-void adamw(const Tensors& in, const graph::Attrs& attrs, Tensors& out) {
-  const auto beta_1 = attrs.get<double>("beta_1");
-  const auto beta_2 = attrs.get<double>("beta_2");
-  const double rate = scalar(in[4]);
-  const double t = scalar(in[5]);
-  const double gate = gate_of(in, out);
-  if (gate == 0) return;
-  const double corrected =
-      rate * std::sqrt(1 - std::pow(beta_2, t)) / (1 - std::pow(beta_1, t));
-  for (std::size_t i = 0; i < out[0].values.size(); ++i) {
-    const double g = gate * in[1].values[i];
-    const double first = beta_1 * in[2].values[i] + (1 - beta_1) * g;
-    const double second = beta_2 * in[3].values[i] + (1 - beta_2) * g * g;
-    double parameter = in[0].values[i];
-    parameter -= rate * attrs.get<double>("weight_decay") * parameter;
-    out[0].values[i] =
-        parameter -
-        corrected * first / (std::sqrt(second) + attrs.get<double>("epsilon"));
-    out[1].values[i] = first;
-    out[2].values[i] = second;
+    for (std::size_t k = 0; k < states.size(); ++k) {
+      states[k] = out[k + 1].values[i];
+    }
+    update_element(kRule, numbers, gate * in[1].values[i], out[0].values[i],
+                   states);
+    for (std::size_t k = 0; k < states.size(); ++k) {
+      out[k + 1].values[i] = states[k];
+    }
   }
 }
 
@@ -96,16 +66,95 @@ void accumulate(const Tensors& in, const graph::Attrs&, Tensors& out) {
   out[0].values[0] = scalar(in[0]) + scalar(in[1]);
 }
 
-constexpr Reference kReferences[] = {{"sgd", sgd},
-                                     {"sgd_momentum", sgd_momentum},
-                                     {"adam", adamw},  // without weight decay
-                                     {"adamw", adamw},
-                                     {"increment", increment},
-                                     {"accumulate", accumulate},
-                                     {"all_finite", all_finite},
-                                     {"scale_step", scale_step}};
+constexpr Reference kReferences[] = {
+    {"sgd", update<UpdateRule::sgd>},
+    {"sgd_momentum", update<UpdateRule::sgd_momentum>},
+    {"sgd_nesterov", update<UpdateRule::sgd_nesterov>},
+    {"adam", update<UpdateRule::adam>},
+    {"adamw", update<UpdateRule::adamw>},
+    {"rmsprop", update<UpdateRule::rmsprop>},
+    {"rmsprop_momentum", update<UpdateRule::rmsprop_momentum>},
+    {"rmsprop_centered", update<UpdateRule::rmsprop_centered>},
+    {"rmsprop_centered_momentum",
+     update<UpdateRule::rmsprop_centered_momentum>},
+    {"adagrad", update<UpdateRule::adagrad>},
+    {"increment", increment},
+    {"accumulate", accumulate},
+    {"all_finite", all_finite},
+    {"scale_step", scale_step}};
+
+double attr(const UpdateNumbers& numbers, const char* name) {
+  return numbers.attrs->get<double>(name);
+}
+
+void adam(const UpdateNumbers& n, double g, double& p, std::span<double> s) {
+  const double beta_1 = attr(n, "beta_1");
+  const double beta_2 = attr(n, "beta_2");
+  s[0] = beta_1 * s[0] + (1 - beta_1) * g;
+  s[1] = beta_2 * s[1] + (1 - beta_2) * g * g;
+  const double corrected = n.rate * std::sqrt(1 - std::pow(beta_2, n.step)) /
+                           (1 - std::pow(beta_1, n.step));
+  p -= n.rate * attr(n, "weight_decay") * p;  // Adam has none
+  p -= corrected * s[0] / (std::sqrt(s[1]) + attr(n, "epsilon"));
+}
+
+void rmsprop(const UpdateNumbers& n, double g, double& p, std::span<double> s,
+             double* momentum, double* average) {
+  const double rho = attr(n, "rho");
+  s[0] = rho * s[0] + (1 - rho) * g * g;
+  double spread = s[0];
+  if (average) {
+    *average = rho * *average + (1 - rho) * g;
+    spread = std::fmax(0, s[0] - *average * *average);
+  }
+  double change = n.rate * g / std::sqrt(spread + attr(n, "epsilon"));
+  if (momentum) {
+    *momentum = attr(n, "momentum") * *momentum + change;
+    change = *momentum;
+  }
+  p -= change;
+}
 
 }  // namespace
+
+UpdateNumbers update_numbers(const UpdateForm& form, const Tensors& inputs,
+                             const graph::Attrs& attrs) {
+  const auto rate = static_cast<std::size_t>(form.rate());
+  return {scalar(inputs[rate]), form.step ? scalar(inputs[rate + 1]) : 1,
+          &attrs};
+}
+
+void update_element(UpdateRule rule, const UpdateNumbers& n, double g,
+                    double& p, std::span<double> s) {
+  switch (rule) {
+    case UpdateRule::sgd:
+      p -= n.rate * g;
+      return;
+    case UpdateRule::sgd_momentum:
+      s[0] = attr(n, "momentum") * s[0] - n.rate * g;
+      p += s[0];
+      return;
+    case UpdateRule::sgd_nesterov:
+      s[0] = attr(n, "momentum") * s[0] - n.rate * g;
+      p += attr(n, "momentum") * s[0] - n.rate * g;
+      return;
+    case UpdateRule::adam:
+    case UpdateRule::adamw:
+      return adam(n, g, p, s);
+    case UpdateRule::rmsprop:
+      return rmsprop(n, g, p, s, nullptr, nullptr);
+    case UpdateRule::rmsprop_momentum:
+      return rmsprop(n, g, p, s, &s[1], nullptr);
+    case UpdateRule::rmsprop_centered:
+      return rmsprop(n, g, p, s, nullptr, &s[1]);
+    case UpdateRule::rmsprop_centered_momentum:
+      return rmsprop(n, g, p, s, &s[1], &s[2]);
+    case UpdateRule::adagrad:
+      s[0] += g * g;
+      p -= n.rate * g / std::sqrt(s[0] + attr(n, "epsilon"));
+      return;
+  }
+}
 
 std::span<const Reference> update_references() { return kReferences; }
 

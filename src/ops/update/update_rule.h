@@ -6,68 +6,53 @@
 #include <string_view>
 
 #include "ops/kernel.h"
-#include "ops/update/update.h"
+#include "ops/update/update_form.h"
 #include "ops/update/update_loops.h"
 
 namespace plimsoll::ops {
 
-enum class UpdateRule { sgd, momentum, adam, adamw };
-
 struct UpdateSettings {
-  UpdateRule rule = UpdateRule::sgd;
+  UpdateForm form;
   double momentum = 0;
   double beta_1 = 0;
   double beta_2 = 0;
+  double rho = 0;
   double epsilon = 0;
   double weight_decay = 0;
-  int gate = -1;  // the input that is it; see update_gate()
-
-  int states() const {
-    return rule == UpdateRule::sgd ? 0 : rule == UpdateRule::momentum ? 1 : 2;
-  }
+  int gate = -1;  // the input that is it
 };
 
-// By the name of the rule: that of its dense update, which has this many
-// inputs.
-inline UpdateSettings update_settings(std::string_view rule,
+// By the name of an op; `inputs`: how many of them come before any indices.
+inline UpdateSettings update_settings(std::string_view op,
                                       const graph::Attrs& attrs,
                                       std::size_t inputs) {
   UpdateSettings settings;
-  settings.rule = rule == "sgd"            ? UpdateRule::sgd
-                  : rule == "sgd_momentum" ? UpdateRule::momentum
-                  : rule == "adam"         ? UpdateRule::adam
-                                           : UpdateRule::adamw;
+  if (const UpdateForm* form = find_update_form(op)) settings.form = *form;
   settings.momentum = attrs.get<double>("momentum");
   settings.beta_1 = attrs.get<double>("beta_1");
   settings.beta_2 = attrs.get<double>("beta_2");
+  settings.rho = attrs.get<double>("rho");
   settings.epsilon = attrs.get<double>("epsilon");
   settings.weight_decay = attrs.get<double>("weight_decay");
-  settings.gate = update_gate(settings.states(), inputs);
+  settings.gate = settings.form.gate(inputs);
   return settings;
 }
 
 template <class T>
-const UpdateTable<T>& update_table() {
+UpdateLoop<T> update_loop(UpdateRule rule) {
+  const auto index = static_cast<std::size_t>(rule);
   if constexpr (sizeof(T) == 8) {
-    return pick_update_tables().f64;
+    return pick_update_tables().f64[index];
   } else {
-    return pick_update_tables().f32;
+    return pick_update_tables().f32[index];
   }
-}
-
-template <class T>
-typename UpdateTable<T>::Loop update_loop(UpdateRule rule) {
-  const UpdateTable<T>& loops = update_table<T>();
-  return rule == UpdateRule::sgd        ? loops.sgd
-         : rule == UpdateRule::momentum ? loops.sgd_momentum
-         : rule == UpdateRule::adam     ? loops.adam
-                                        : loops.adamw;
 }
 
 // From a launch on parameter, gradient, states, rate, perhaps step and gate.
 template <class T>
 UpdateArgs<T> update_arguments(const UpdateSettings& settings,
                                const LaunchArgs& args) {
+  const UpdateForm& form = settings.form;
   const auto input = [&](int i) {
     return static_cast<const T*>(args.inputs[i]);
   };
@@ -76,28 +61,26 @@ UpdateArgs<T> update_arguments(const UpdateSettings& settings,
   update.parameter = input(0);
   update.gradient = input(1);
   update.new_parameter = output(0);
-  update.momentum = static_cast<T>(settings.momentum);
+  for (int k = 0; k < form.states; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    update.states[at] = input(k + 2);
+    update.new_states[at] = output(k + 1);
+  }
   if (settings.gate >= 0) update.gain = *input(settings.gate);
-  if (settings.states() > 0) {
-    update.first = input(2);
-    update.new_first = output(1);
-  }
-  if (settings.states() < 2) {
-    update.rate = *input(2 + settings.states());
-    return update;
-  }
-  update.second = input(3);
-  update.new_second = output(2);
-  const auto rate = static_cast<double>(*input(4));
-  const auto t =
-      static_cast<double>(*static_cast<const std::int64_t*>(args.inputs[5]));
+  update.rate = *input(form.rate());
+  update.momentum = static_cast<T>(settings.momentum);
+  update.epsilon = static_cast<T>(settings.epsilon);
+  update.gain_2 = static_cast<T>(1 - settings.rho);
+  if (!form.step) return update;
+  const auto rate = static_cast<double>(update.rate);
+  const auto t = static_cast<double>(
+      *static_cast<const std::int64_t*>(args.inputs[form.rate() + 1]));
   update.rate =
       static_cast<T>(rate * std::sqrt(1 - std::pow(settings.beta_2, t)) /
                      (1 - std::pow(settings.beta_1, t)));
   update.keep = static_cast<T>(1 - rate * settings.weight_decay);
   update.gain_1 = static_cast<T>(1 - settings.beta_1);
   update.gain_2 = static_cast<T>(1 - settings.beta_2);
-  update.epsilon = static_cast<T>(settings.epsilon);
   return update;
 }
 

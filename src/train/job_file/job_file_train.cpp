@@ -1,42 +1,38 @@
 // [train] and [memory] of a job file.
 #include <fmt/core.h>
 
-#include <array>
+#include <vector>
 
 #include "base/units.h"
 #include "train/job_file/job_file_sections.h"
+#include "train/optimizer_keys.h"
 
 namespace plimsoll::train {
 namespace {
 
 using std::string_view;
 
-Names keys_of_optimizer(const std::string& type) {
-  static constexpr string_view kSgd[] = {"type", "learning_rate", "momentum"};
-  static constexpr std::array<string_view, 6> kAdamW = {
-      "type", "learning_rate", "beta_1", "beta_2", "epsilon", "weight_decay"};
-  if (type == "sgd") return kSgd;
-  return Names(kAdamW).first(type == "adam" ? 5 : 6);
-}
-
-// The defaults are Keras's, which differ between the optimisers.
 OptimizerSpec read_optimizer(JobErrors& errors, const JobValue& value,
                              const std::string& path) {
   OptimizerSpec optimizer;
   TableReader kind(errors, value, path, "an optimizer");
   kind.require("type", "a `type`: " + list_of(optimizers()));
   kind.read_name("type", optimizers(), "optimizer", optimizer.type);
-  if (errors.any()) return optimizer;
+  const OptimizerDef* const def = find_optimizer(optimizer.type);
+  if (errors.any() || def == nullptr) return optimizer;
 
+  optimizer = def->defaults;
+  std::vector<string_view> keys = {"type"};
+  for (const OptimizerNumber& number : def->numbers) keys.push_back(number.key);
+  for (const OptimizerSwitch& one : def->switches) keys.push_back(one.key);
   TableReader table(errors, value, path, optimizer.type);
-  table.allow(keys_of_optimizer(optimizer.type));
-  if (optimizer.type == "sgd") optimizer.learning_rate = 0.01;
-  table.read("learning_rate", kAboveZero, optimizer.learning_rate);
-  table.read("momentum", kFraction, optimizer.momentum);
-  table.read("beta_1", kFraction, optimizer.beta_1);
-  table.read("beta_2", kFraction, optimizer.beta_2);
-  table.read("epsilon", kAboveZero, optimizer.epsilon);
-  table.read("weight_decay", RealRange{}, optimizer.weight_decay);
+  table.allow(keys);
+  for (const OptimizerNumber& number : def->numbers) {
+    table.read(number.key, number.range, optimizer.*number.field);
+  }
+  for (const OptimizerSwitch& one : def->switches) {
+    table.read(one.key, optimizer.*one.field);
+  }
   return optimizer;
 }
 

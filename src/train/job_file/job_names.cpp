@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/recipe.h"
+#include "train/optimizer_keys.h"
 
 namespace plimsoll::train {
 namespace {
@@ -13,7 +14,6 @@ using std::string_view;
 
 constexpr string_view kLabels[] = {"binary", "uniform", "classes"};
 constexpr string_view kResidencies[] = {"stream", "memory"};
-constexpr string_view kOptimizers[] = {"sgd", "adam", "adamw"};
 constexpr string_view kLosses[] = {
     "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
     "categorical_crossentropy", "sparse_categorical_crossentropy"};
@@ -60,7 +60,14 @@ Names stages() {
   static const std::vector<string_view> kStages = names_of(data::stage_defs());
   return kStages;
 }
-Names optimizers() { return kOptimizers; }
+Names optimizers() {
+  static const std::vector<string_view> kOptimizers = [] {
+    std::vector<string_view> names;
+    for (const OptimizerDef& def : optimizer_defs()) names.push_back(def.type);
+    return names;
+  }();
+  return kOptimizers;
+}
 Names losses() { return kLosses; }
 Names metrics() { return kMetrics; }
 Names precisions() { return kPrecisions; }

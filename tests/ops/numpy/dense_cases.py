@@ -179,6 +179,45 @@ def random_fills():
                  name=f"{op}_{dtype}", dtypes=[dtype])
 
 
+def more_updates(family, p, g, m, v, rate, indices=None, dy=None, named=None):
+    """Nesterov's, RMSprop's and Adagrad's updates; of rows where indices say
+    which. Makes states of what it is given, without a draw of its own."""
+    square = (0.5 + 0.5 * v).astype(np.float32)
+    average = (0.4 * m).astype(np.float32)
+    P, G, M, S, A, R = (np.asarray(a, dtype=np.float64)
+                        for a in (p, g, m, square, average, rate))
+
+    def add(op, new, states, new_states, **attrs):
+        out = [new, *new_states]
+        if indices is None:
+            inputs = [p, g, *states, rate]
+        else:
+            op += "_rows"
+            inputs = [p, dy, *states, rate, indices]
+            out = [np.where(named, after, np.asarray(before, dtype=np.float64))
+                   for after, before in zip(out, [p, *states])]
+        case(family, op, inputs, tuple(out),
+             {key: {"double": value} for key, value in attrs.items()})
+
+    velocity = 0.9 * M - R * G
+    add("sgd_nesterov", P + 0.9 * velocity - R * G, [m], [velocity],
+        momentum=0.9)
+    add("adagrad", P - R * G / np.sqrt(S + G * G + 1e-7), [square],
+        [S + G * G], epsilon=1e-7)
+    new = 0.8 * S + 0.2 * G * G
+    centre = 0.8 * A + 0.2 * G
+    for centered in (False, True):
+        spread = new - centre**2 if centered else new
+        change = R * G / np.sqrt(spread + 1e-5)
+        kept, new_kept = ([average], [centre]) if centered else ([], [])
+        op = "rmsprop_centered" if centered else "rmsprop"
+        add(op, P - change, [square, *kept], [new, *new_kept], rho=0.8,
+            epsilon=1e-5)
+        moved = 0.7 * M + change
+        add(op + "_momentum", P - moved, [square, m, *kept],
+            [new, moved, *new_kept], rho=0.8, epsilon=1e-5, momentum=0.7)
+
+
 def update():
     p, g, m = f32(40), f32(40), f32(40)
     v = f32(40, low=0, high=1)
@@ -199,6 +238,7 @@ def update():
         case("update", op, [p, g, m, v, rate, step],
              (P - R * decay * P - size * first / (np.sqrt(second) + 1e-7),
               first, second), attrs)
+    more_updates("update", p, g, m, v, rate)
     case("update", "increment", [step], np.array(8.0), dtypes=["i64"])
     total = np.array(3.25, dtype=np.float64)
     case("update", "accumulate", [total, rate], np.array(3.25 + R),

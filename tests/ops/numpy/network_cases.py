@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from case import case, f32, integers, wide
-from dense_cases import softmax_of
+from dense_cases import more_updates, softmax_of
 
 
 def embedding():
@@ -49,6 +49,7 @@ def embedding():
         new = T - R * decay * T - size * first / (np.sqrt(second) + 1e-7)
         case("embedding", op, [table, dy, m, v, rate, step, indices],
              (rows(new, T), rows(first, M), rows(second, V)), attrs)
+    more_updates("embedding", table, G, m, v, rate, indices, dy, named)
 
 
 def linear_loss():

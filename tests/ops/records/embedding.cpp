@@ -45,21 +45,25 @@ OpRecord gradient(const Lookup& lookup) {
   return record;
 }
 
-OpRecord update(const Lookup& lookup, const std::string& rule, int states,
-                graph::Attrs attrs) {
+OpRecord update(const Lookup& lookup, UpdateRule rule, graph::Attrs attrs) {
+  const UpdateForm& form = update_form(rule);
+  const bool adam = form.step;
   OpRecord record;
-  record.name = rule + "_" + lookup.name;
-  record.op = find_op(rule);
+  record.name = std::string(form.rows_op) + "_" + lookup.name;
+  record.op = find_op(form.rows_op);
   record.attrs = std::move(attrs);
   record.inputs = {lookup.table(), lookup.picked()};
   record.ranges = {{-1, 1}, {-1, 1}};
-  for (int i = 0; i < states; ++i) {
+  for (int i = 0; i < form.states; ++i) {
     record.inputs.push_back(lookup.table());
-    record.ranges.push_back({i == 0 ? -1.0 : 0.0, 1});
+    // Of RMSprop and Adagrad a mean of squares, then what is small beside it.
+    record.ranges.push_back(adam     ? Range{i == 0 ? -1.0 : 0.0, 1}
+                            : i == 0 ? Range{0.5, 1}
+                                     : Range{-0.4, 0.4});
   }
   record.inputs.push_back({DType::f32, Shape{}});
   record.ranges.push_back({0.001, 0.1});
-  if (states == 2) {
+  if (form.step) {
     record.inputs.push_back({DType::i64, Shape{}});
     record.ranges.push_back({1, 2000, true});
   }
@@ -100,6 +104,10 @@ std::vector<OpRecord> embedding_records() {
       {"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}};
   graph::Attrs adamw = adam;
   adamw.set("weight_decay", 0.01);
+  const graph::Attrs momentum{{"momentum", 0.9}};
+  const graph::Attrs rmsprop{
+      {"rho", 0.9}, {"momentum", 0.8}, {"epsilon", 1e-7}};
+  using R = UpdateRule;
   std::vector<OpRecord> records;
   for (const Lookup& lookup : lookups) {
     records.push_back(forward(lookup));
@@ -110,23 +118,31 @@ std::vector<OpRecord> embedding_records() {
     }
     const std::size_t first = records.size();
     records.push_back(gradient(lookup));
-    records.push_back(update(lookup, "sgd_rows", 0, {}));
-    records.push_back(
-        update(lookup, "sgd_momentum_rows", 1, {{"momentum", 0.9}}));
+    records.push_back(update(lookup, R::sgd, {}));
+    records.push_back(update(lookup, R::sgd_momentum, momentum));
     // The others differ in their formula alone.
     if (lookup.dtype == DType::i32) {
-      records.push_back(update(lookup, "adam_rows", 2, adam));
+      records.push_back(update(lookup, R::adam, adam));
     } else {
-      records.push_back(update(lookup, "adamw_rows", 2, adamw));
+      records.push_back(update(lookup, R::adamw, adamw));
+    }
+    if (small) {
+      records.push_back(update(lookup, R::sgd_nesterov, momentum));
+      records.push_back(update(lookup, R::adagrad, {{"epsilon", 1e-7}}));
+      for (const R rule : {R::rmsprop, R::rmsprop_momentum, R::rmsprop_centered,
+                           R::rmsprop_centered_momentum}) {
+        records.push_back(update(lookup, rule, rmsprop));
+      }
     }
     // Behind a gate, open or closed.
     if (small) {
       for (const double gate : {0.25, 0.0}) {
         const std::string suffix = gate == 0 ? "_closed" : "_gated";
         for (OpRecord record :
-             {update(lookup, "sgd_rows", 0, {}),
-              update(lookup, "sgd_momentum_rows", 1, {{"momentum", 0.9}}),
-              update(lookup, "adamw_rows", 2, adamw)}) {
+             {update(lookup, R::sgd, {}),
+              update(lookup, R::sgd_momentum, momentum),
+              update(lookup, R::adamw, adamw),
+              update(lookup, R::rmsprop_centered_momentum, rmsprop)}) {
           record.name += suffix;
           record.inputs.insert(record.inputs.end() - 1, {DType::f32, Shape{}});
           record.ranges.insert(record.ranges.end() - 1, Range{gate, gate});

@@ -16,19 +16,64 @@ const graph::OpDef* op_named(std::string_view name) {
   return found == all.end() ? nullptr : *found;
 }
 
-// `tensors` of the parameter's type, a rate and perhaps a step.
-OpRecord update(std::string name, std::string_view op, const Shape& shape,
-                int tensors, graph::Attrs attrs) {
+graph::Attrs attrs_of(UpdateRule rule) {
+  const graph::Attrs rmsprop{
+      {"rho", 0.9}, {"momentum", 0.8}, {"epsilon", 1e-7}};
+  const graph::Attrs adam{
+      {"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}};
+  switch (rule) {
+    case UpdateRule::sgd:
+      return {};
+    case UpdateRule::sgd_momentum:
+    case UpdateRule::sgd_nesterov:
+      return {{"momentum", 0.9}};
+    case UpdateRule::adagrad:
+      return {{"epsilon", 1e-7}};
+    case UpdateRule::adam:
+      return adam;
+    case UpdateRule::adamw: {
+      graph::Attrs adamw = adam;
+      adamw.set("weight_decay", 0.01);
+      return adamw;
+    }
+    default:
+      return rmsprop;
+  }
+}
+
+// States that such updates can have made.
+Range range_of(UpdateRule rule, int state) {
+  switch (rule) {
+    case UpdateRule::adam:
+    case UpdateRule::adamw:
+      return state == 1 ? Range{0, 1} : Range{};  // a mean of squares
+    case UpdateRule::adagrad:
+      return {0.1, 2};
+    case UpdateRule::rmsprop:
+    case UpdateRule::rmsprop_momentum:
+    case UpdateRule::rmsprop_centered:
+    case UpdateRule::rmsprop_centered_momentum:
+      return state == 0 ? Range{0.5, 1} : Range{-0.4, 0.4};
+    default:
+      return {};
+  }
+}
+
+OpRecord update(const std::string& suffix, const UpdateForm& form,
+                const Shape& shape) {
   OpRecord record;
-  record.name = std::move(name);
-  record.op = op_named(op);
-  record.attrs = std::move(attrs);
-  record.inputs.assign(static_cast<std::size_t>(tensors), {DType::f32, shape});
-  record.ranges.assign(static_cast<std::size_t>(tensors), {-1, 1});
+  record.name = std::string(form.op) + suffix;
+  record.op = op_named(form.op);
+  record.attrs = attrs_of(form.rule);
+  record.inputs.assign(static_cast<std::size_t>(form.rate()),
+                       {DType::f32, shape});
+  record.ranges = {{-1, 1}, {-1, 1}};
+  for (int k = 0; k < form.states; ++k) {
+    record.ranges.push_back(range_of(form.rule, k));
+  }
   record.inputs.push_back({DType::f32, Shape{}});
   record.ranges.push_back({0.001, 0.1});
-  if (tensors == 4) {
-    record.ranges[3] = {0, 1};  // a mean of squares
+  if (form.step) {
     record.inputs.push_back({DType::i64, Shape{}});
     record.ranges.push_back({1, 2000, true});
   }
@@ -40,10 +85,6 @@ OpRecord update(std::string name, std::string_view op, const Shape& shape,
 
 std::vector<OpRecord> update_records() {
   std::vector<OpRecord> records;
-  const graph::Attrs adam{
-      {"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}};
-  graph::Attrs adamw = adam;
-  adamw.set("weight_decay", 0.01);
   // A scalar, less than a vector, odd rests, and enough to be split.
   const std::vector<std::pair<std::string, Shape>> shapes = {
       {"scalar", Shape{}},
@@ -51,13 +92,12 @@ std::vector<OpRecord> update_records() {
       {"3x43", Shape{3, 43}},
       {"split", Shape{129, 257}}};
   for (const auto& [name, shape] : shapes) {
-    records.push_back(update("sgd_" + name, "sgd", shape, 2, {}));
-    records.push_back(update("sgd_momentum_" + name, "sgd_momentum", shape, 3,
-                             {{"momentum", 0.9}}));
-    records.push_back(update("adam_" + name, "adam", shape, 4, adam));
-    records.push_back(update("adamw_" + name, "adamw", shape, 4, adamw));
+    for (const UpdateForm& form : kUpdateForms) {
+      records.push_back(update("_" + name, form, shape));
+    }
   }
-  OpRecord young = update("adam_first_step", "adam", Shape{40}, 4, adam);
+  OpRecord young =
+      update("_first_step", update_form(UpdateRule::adam), Shape{40});
   // The first step after zero moments: the corrections are largest.
   young.ranges[2] = {0, 0};
   young.ranges[3] = {0, 0};
@@ -69,21 +109,15 @@ std::vector<OpRecord> update_records() {
     for (const auto& named : shapes) {
       const std::string suffix =
           (gate == 0 ? "_closed_" : "_gated_") + named.first;
-      const auto add = [&](std::string_view op, int tensors,
-                           const graph::Attrs& attrs) {
-        OpRecord record =
-            update(std::string(op) + suffix, op, named.second, tensors, attrs);
+      for (const UpdateForm& form : kUpdateForms) {
+        OpRecord record = update(suffix, form, named.second);
         record.inputs.push_back({DType::f32, Shape{}});
         record.ranges.push_back({gate, gate});
         const double most =
             gate == 0 ? std::numeric_limits<double>::infinity() : 0x1p15;
         record.ranges[1] = {gate == 0 ? most : -most, most};
         records.push_back(std::move(record));
-      };
-      add("sgd", 2, {});
-      add("sgd_momentum", 3, {{"momentum", 0.9}});
-      add("adam", 4, adam);
-      add("adamw", 4, adamw);
+      }
     }
   }
   for (const auto& [name, shape] : shapes) {
