@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plimsoll/callbacks.h"
 #include "plimsoll/data.h"
 #include "plimsoll/layers.h"
 #include "plimsoll/objective.h"
@@ -26,9 +27,11 @@ struct CompileOptions {
 
 struct FitOptions {
   std::int64_t epochs = 1;
+  // Evaluated after each epoch: val_loss and so on.
   const data::Dataset* validation = nullptr;
   // Called a few times a second with the epoch (from 1) and the mean loss.
   std::function<void(std::int64_t epoch, double loss)> on_progress = {};
+  std::vector<std::shared_ptr<Callback>> callbacks = {};
 };
 
 struct FitHistory {
@@ -94,6 +97,17 @@ class Model {
 
   // A parameter's values by name ("dense_1/kernel"), after fit().
   std::vector<double> weights(const std::string& name) const;
+
+  // Parameters and moving statistics as a safetensors file, in the type that
+  // they are trained in (f32, or f64). The file appears whole or not at all.
+  // After fit(), or in a callback of one.
+  void save_weights(const std::string& path) const;
+  // The file must have the model's weights by name and type and nothing else;
+  // a checkpoint's are taken from among its states. Otherwise it throws, says
+  // what is missing, not expected or different, and changes nothing. The
+  // optimiser's state stays. Before the first fit() the file is opened here,
+  // and compared and read when a job has memory for the values.
+  void load_weights(const std::string& path);
 
   // Each layer's type, output, parameters and bytes when it is trained on this
   // data: parameters with the optimiser's state, and what it keeps for the

@@ -2,6 +2,7 @@
 // it starts why it can't.
 #pragma once
 
+#include "plimsoll/callbacks.h"
 #include "plimsoll/config.h"
 #include "plimsoll/data.h"
 #include "plimsoll/device.h"

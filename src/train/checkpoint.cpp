@@ -52,13 +52,13 @@ Status save_checkpoint(const std::string& path, RunningJob& job,
                        }});
   }
   io::TextMap metadata = identity_of(job.job(), examples);
-  metadata["format"] = "plimsoll-checkpoint-1";
+  metadata["format"] = kCheckpointFormat;
   metadata["history"] = to_json(history);
   return io::write_safetensors(path, tensors, metadata);
 }
 
 Result<History> load_checkpoint(const std::string& path, RunningJob& job,
-                                std::int64_t examples) {
+                                std::int64_t examples, RateOf rate) {
   PLIMSOLL_ASSIGN(const auto file, io::SafetensorsFile::open(path));
   const auto history_text = file.metadata().find("history");
   if (history_text == file.metadata().end()) {
@@ -94,6 +94,7 @@ Result<History> load_checkpoint(const std::string& path, RunningJob& job,
           return file.read_piece(entry, offset, piece);
         }));
   }
+  if (rate == RateOf::checkpoint) return history;
   PLIMSOLL_RETURN_IF_ERROR(
       job.set_all(kLearningRate, job.job().train.optimizer.learning_rate));
   return history;

@@ -64,7 +64,7 @@ class FitLoop {
 
  private:
   Status train() {
-    while (record_.history.epoch < job_.train.epochs) {
+    while (record_.history.epoch < job_.train.epochs && !last_epoch_done()) {
       PLIMSOLL_RETURN_IF_ERROR(train_epoch());
       if (stop_requested()) return stop();
       PLIMSOLL_RETURN_IF_ERROR(finish_epoch());
@@ -75,6 +75,10 @@ class FitLoop {
 
   bool stop_requested() const {
     return hooks_.stop && hooks_.stop->load(std::memory_order_relaxed);
+  }
+
+  bool last_epoch_done() const {
+    return hooks_.last_epoch && *hooks_.last_epoch;
   }
 
   // Leaves everything so that training can go on from here.
@@ -113,6 +117,7 @@ class FitLoop {
     progress_.validation_loss.reset();
     if (history.position == 0) {
       PLIMSOLL_RETURN_IF_ERROR(running_.clear_metrics());
+      if (hooks_.on_epoch_begin) hooks_.on_epoch_begin(progress_.epoch);
     }
     PLIMSOLL_RETURN_IF_ERROR(
         feeder.start({history.epoch, history.position, history.stream}));

@@ -29,11 +29,15 @@ struct Line {
 struct FitHooks {
   // Called at most every tenth of a second, and at each epoch's end.
   std::function<void(const Progress&)> on_progress;
+  // Called before an epoch's first step, with its number from 1 on.
+  std::function<void(std::int64_t epoch)> on_epoch_begin;
   // Called at each epoch's end and when stopped; writes checkpoints and logs.
   std::function<Status(const FitRecord&, const Progress&)> on_epoch;
   // Called with what was reached when training fails.
   std::function<void(const FitRecord&, const Error&)> on_failure;
   const std::atomic<bool>* stop = nullptr;
+  // Set by a hook at an epoch's end, or before the first: none follows.
+  const bool* last_epoch = nullptr;
 };
 
 // Trains from `start` to the job's last epoch. Between hooks the loop makes no

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "train/optimizer_spec.h"
 #include "train/reserve.h"
+#include "train/weights_file.h"
 
 namespace plimsoll {
 namespace {
@@ -25,6 +26,13 @@ train::SessionState& Model::Impl::state() const {
                  "the model is not compiled: call compile() first"});
   }
   return *joined();
+}
+
+void Model::Impl::check_idle(const char* action) const {
+  if (fitting == nullptr) return;
+  throw_error(
+      {ErrorCode::bad_input,
+       fmt::format("{}: not from inside the model's own fit()", action)});
 }
 
 std::int64_t Model::Impl::held_bytes(Space space) const {
@@ -111,6 +119,10 @@ std::unique_ptr<PreparedJob> Model::Impl::prepare(
   prepared->planned = value_or_throw(
       train::plan_programs(job, prepared->data, place.machine()));
   check_against_kept(*prepared);
+  if (weights_file) {
+    throw_if_error(
+        train::check_weights(*weights_file, prepared->planned.needs.states));
+  }
   train::reserve_rest(place.place(),
                       {held_bytes(Space::host), held_bytes(Space::device)},
                       prepared->planned);
@@ -172,6 +184,13 @@ std::unique_ptr<RunningJob> Model::Impl::open(PreparedJob& prepared) const {
                                                 device->peak_bytes));
   }
   throw_if_error(running->restore(kept));
+  if (weights_file) {
+    throw_if_error(train::fill_weights(
+        *weights_file, prepared.planned.needs.states,
+        [&](std::size_t index, const RunningJob::FillPiece& fill) {
+          return running->fill_state(index, fill);
+        }));
+  }
   return running;
 }
 

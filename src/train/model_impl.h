@@ -25,10 +25,18 @@ struct Model::Impl final : train::SessionUser {
   train::ModelSpec model;  // no input: the data's is taken
   CompileOptions options;
   train::KeptStates kept;
+  // Of load_weights(), until a fit has taken its values.
+  std::unique_ptr<io::SafetensorsFile> weights_file;
+  train::RunningJob* fitting = nullptr;  // while fit() runs
 
   // Not the Session, which can be moved.
   train::SessionState& state() const;
-  void let_go() noexcept override { kept = {}; }
+  void let_go() noexcept override {
+    kept = {};
+    weights_file.reset();
+  }
+  // Throws while fit() runs: the weights are the running job's.
+  void check_idle(const char* action) const;
 
   using Set = std::pair<train::Stage, const data::Dataset*>;
   std::unique_ptr<PreparedJob> prepare(std::initializer_list<Set> sets,

@@ -290,6 +290,24 @@ Status RunningJob::set_all(std::string_view name, double value) {
   });
 }
 
+Result<double> RunningJob::scalar(std::string_view name) {
+  const auto index = find_state(name);
+  if (!index) {
+    return Error{ErrorCode::internal, fmt::format("no state `{}`", name)};
+  }
+  PLIMSOLL_RETURN_IF_ERROR(finish());
+  const graph::TensorType& type = planned_.needs.states[*index].type;
+  PLIMSOLL_ASSIGN(const auto bytes, state_piece(*index, 0, type.bytes()));
+  if (type.dtype == DType::f64) {
+    double value = 0;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  float value = 0;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return static_cast<double>(value);
+}
+
 Result<std::span<const double>> RunningJob::metrics() {
   PLIMSOLL_RETURN_IF_ERROR(finish());
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
@@ -349,6 +367,40 @@ Result<std::vector<std::byte>> KeptStates::read(std::string_view name) const {
     PLIMSOLL_RETURN_IF_ERROR(read(i, 0, bytes));
   }
   return bytes;
+}
+
+std::byte* KeptStates::view(std::size_t index) const {
+  return states[index].place == graph::Place::home
+             ? memory.view(offsets[index])
+             : memory.host() + offsets[index];
+}
+
+Result<std::span<const std::byte>> KeptStates::piece(
+    std::size_t index, std::int64_t offset, std::int64_t bytes,
+    std::span<std::byte> room) const {
+  if (const std::byte* here = view(index)) {
+    return std::span(here + offset, static_cast<std::size_t>(bytes));
+  }
+  const auto part =
+      room.first(std::min(room.size(), static_cast<std::size_t>(bytes)));
+  PLIMSOLL_RETURN_IF_ERROR(memory.read(offsets[index] + offset, part));
+  return std::span<const std::byte>(part);
+}
+
+Status KeptStates::fill(std::size_t index, std::span<std::byte> room,
+                        const FillPiece& fill) {
+  const std::int64_t bytes = states[index].type.bytes();
+  if (std::byte* here = view(index)) {
+    return fill(0, {here, static_cast<std::size_t>(bytes)});
+  }
+  for (std::int64_t offset = 0; offset < bytes;) {
+    const auto part = room.first(
+        std::min(room.size(), static_cast<std::size_t>(bytes - offset)));
+    PLIMSOLL_RETURN_IF_ERROR(fill(offset, part));
+    PLIMSOLL_RETURN_IF_ERROR(memory.write(offsets[index] + offset, part));
+    offset += std::ssize(part);
+  }
+  return {};
 }
 
 Status RunningJob::restore(const KeptStates& kept) {

@@ -25,6 +25,20 @@ struct KeptStates {
               std::span<std::byte> out) const;
   // A copy of a state's bytes; empty when there is none of that name.
   Result<std::vector<std::byte>> read(std::string_view name) const;
+
+  // As RunningJob's; `room` is for what lies on a device.
+  Result<std::span<const std::byte>> piece(std::size_t index,
+                                           std::int64_t offset,
+                                           std::int64_t bytes,
+                                           std::span<std::byte> room) const;
+  using FillPiece =
+      std::function<Status(std::int64_t offset, std::span<std::byte> piece)>;
+  Status fill(std::size_t index, std::span<std::byte> room,
+              const FillPiece& fill);
+
+ private:
+  // Where the host can look at it; null on a device.
+  std::byte* view(std::size_t index) const;
 };
 
 class RunningJob {
@@ -58,12 +72,13 @@ class RunningJob {
                                                  std::int64_t offset,
                                                  std::int64_t bytes);
   // Calls `fill` with room for the pieces of a state, and writes them.
-  using FillPiece =
-      std::function<Status(std::int64_t offset, std::span<std::byte> piece)>;
+  using FillPiece = KeptStates::FillPiece;
   Status fill_state(std::size_t index, const FillPiece& fill);
   // Sets every element, of f32 or f64; does nothing when there is no such
   // state.
   Status set_all(std::string_view name, double value);
+  // A scalar of f32 or f64, once all steps are done.
+  Result<double> scalar(std::string_view name);
 
   // Sums of metrics since they were last cleared, in the order of the job's
   // needs: the loss first.

@@ -1,0 +1,100 @@
+// A model's weights outside of its jobs: by name, and as files.
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "base/units.h"
+#include "train/model_impl.h"
+#include "train/weights_file.h"
+
+namespace plimsoll {
+namespace {
+
+using train::RunningJob;
+using train::throw_error;
+using train::throw_if_error;
+using train::value_or_throw;
+
+// For pieces of weights that lie on a device.
+constexpr std::size_t kRoomBytes = 256 * kKiB;
+
+}  // namespace
+
+std::vector<double> Model::weights(const std::string& name) const {
+  impl_->state().machine();  // throws once it is closed
+  if (!impl_->kept.states.empty()) impl_->state().use_device();
+  const auto bytes = value_or_throw(impl_->kept.read(name));
+  if (bytes.empty()) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("the model has no weights named `{}` yet", name)});
+  }
+  std::vector<double> values;
+  if (impl_->options.precision == "f64") {
+    values.resize(bytes.size() / sizeof(double));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  std::vector<float> narrow(bytes.size() / sizeof(float));
+  std::memcpy(narrow.data(), bytes.data(), bytes.size());
+  values.assign(narrow.begin(), narrow.end());
+  return values;
+}
+
+void Model::save_weights(const std::string& path) const {
+  impl_->state().machine();  // throws once it is closed
+  if (impl_->fitting != nullptr) {
+    throw_if_error(impl_->fitting->finish());
+    throw_if_error(train::save_weights(
+        path, impl_->fitting->planned().needs.states,
+        [&](std::size_t index, std::int64_t offset, std::int64_t bytes) {
+          return impl_->fitting->state_piece(index, offset, bytes);
+        }));
+    return;
+  }
+  const train::KeptStates& kept = impl_->kept;
+  if (kept.states.empty()) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("{}: the model has no weights to save yet: call "
+                             "fit() first",
+                             path)});
+  }
+  impl_->state().use_device();
+  std::vector<std::byte> room(kRoomBytes);
+  throw_if_error(train::save_weights(
+      path, kept.states,
+      [&](std::size_t index, std::int64_t offset, std::int64_t bytes) {
+        return kept.piece(index, offset, bytes, room);
+      }));
+}
+
+void Model::load_weights(const std::string& path) {
+  impl_->state().machine();  // throws once it is closed
+  auto file = std::make_unique<io::SafetensorsFile>(
+      value_or_throw(io::SafetensorsFile::open(path)));
+  RunningJob* const running = impl_->fitting;
+  train::KeptStates& kept = impl_->kept;
+  if (running == nullptr && kept.states.empty()) {
+    impl_->weights_file = std::move(file);
+    return;
+  }
+  const auto& states =
+      running != nullptr ? running->planned().needs.states : kept.states;
+  throw_if_error(train::check_weights(*file, states));
+  if (running != nullptr) {
+    throw_if_error(running->finish());
+    throw_if_error(train::fill_weights(
+        *file, states,
+        [&](std::size_t index, const RunningJob::FillPiece& fill) {
+          return running->fill_state(index, fill);
+        }));
+    return;
+  }
+  impl_->state().use_device();
+  std::vector<std::byte> room(kRoomBytes);
+  throw_if_error(train::fill_weights(
+      *file, states, [&](std::size_t index, const RunningJob::FillPiece& fill) {
+        return kept.fill(index, room, fill);
+      }));
+}
+
+}  // namespace plimsoll
