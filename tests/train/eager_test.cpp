@@ -17,8 +17,8 @@ TEST(EagerSession, ActivationsAndLossesCanBeCalled) {
   EXPECT_FLOAT_EQ(static_cast<float>(sum(softmax(x)).item()), 1);
   const Tensor labels = Tensor::of(std::vector<float>{1, 0}, {1, 2});
   const Tensor guess = Tensor::of(std::vector<float>{0.25f, 0.75f}, {1, 2});
-  EXPECT_FLOAT_EQ(
-      static_cast<float>(mean_squared_error(labels, guess).item()), 0.5625f);
+  EXPECT_FLOAT_EQ(static_cast<float>(mean_squared_error(labels, guess).item()),
+                  0.5625f);
   EXPECT_NEAR(binary_crossentropy(labels, guess).item(), -std::log(0.25), 1e-6);
   EXPECT_NEAR(categorical_crossentropy(labels, guess).item(), -std::log(0.25),
               1e-6);
