@@ -51,8 +51,8 @@ void loop(const void* a, const void* b, const void* c, void* out,
   for (std::int64_t i = 0; i < count; ++i) {
     if constexpr (code == Code::identity) z[i] = kept<Stored>(x[i]);
     if constexpr (code == Code::relu) {
-      const bool passes = above_zero<Stored>(x[i]) | is_nan<Stored>(x[i]);
-      z[i] = passes ? kept<Stored>(x[i]) : Bits{0};
+      const Bits number = above_zero<Stored>(x[i]) ? x[i] : Bits{0};
+      z[i] = is_nan<Stored>(x[i]) ? Stored::quiet(x[i]) : number;
     }
     if constexpr (code == Code::relu_grad) {
       z[i] = above_zero<Stored>(y[i]) ? kept<Stored>(x[i]) : Bits{0};
