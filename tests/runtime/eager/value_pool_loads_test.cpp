@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct Load {
   // Which one goes first: any, or the oldest, or mostly the newest.
   enum class Goes { any, oldest, newest } goes = Goes::any;
 };
+
+void PrintTo(const Load& load, std::ostream* to) { *to << load.name; }
 
 std::int64_t between(Random& random, std::int64_t least, std::int64_t most) {
   return std::uniform_int_distribution<std::int64_t>(least, most)(random);

@@ -131,6 +131,22 @@ TEST(ValuePoolTest, TheLimitHoldsAndTheSmallerStillWorks) {
   EXPECT_TRUE(pool.allocate(kMiB).ok());
   pool.release(kept);
   EXPECT_TRUE(pool.allocate(41 * kMiB).ok());
+  pool.close();
+  EXPECT_EQ(source.mapped_bytes(), 0);
+}
+
+TEST(ValuePoolTest, WhileLittleIsAliveTheBoundSinks) {
+  NullMemorySource source(kGiB, 4096);
+  Ledger ledger;
+  ValuePool pool(source, ledger);
+  const Block first = *pool.allocate(2 * kMiB);
+  ASSERT_TRUE(pool.allocate(128 * kKiB).ok());
+  pool.release(first);
+  const Block larger = *pool.allocate(3 * kMiB);
+  EXPECT_EQ(pool.held_bytes(), 5 * kMiB + 128 * kKiB);
+  pool.release(larger);
+  const std::int64_t peak = pool.peak_live_bytes();
+  EXPECT_LE(pool.held_bytes(), peak + peak / 10);
 }
 
 TEST(ValuePoolTest, TheSystemsRefusalIsAnErrorToo) {
@@ -148,6 +164,8 @@ TEST(ValuePoolTest, TheSystemsRefusalIsAnErrorToo) {
   EXPECT_EQ(ledger.held_bytes(Space::host), 3 * kMiB);
   EXPECT_TRUE(pool.allocate(7 * kMiB).ok());
   EXPECT_EQ(kept.bytes, 3 * kMiB);
+  pool.close();
+  EXPECT_EQ(source.mapped_bytes(), 0);
 }
 
 TEST(ValuePoolTest, BytesAreCountedByOwner) {
