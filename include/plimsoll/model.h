@@ -23,6 +23,9 @@ struct CompileOptions {
   // f32, f64, or bf16 or f16 for what lies between parameters and losses.
   std::string precision = "f32";
   std::int64_t seed = 1;
+  // One update for this many batches, with the mean gradient of their examples;
+  // the last, shorter group of an epoch has its update at the epoch's end.
+  std::int64_t accumulation_steps = 1;
 };
 
 struct FitOptions {

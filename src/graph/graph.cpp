@@ -27,8 +27,8 @@ double bytes_of(std::span<const TensorType> types) {
 }
 
 std::string_view name_of(Role role) {
-  static constexpr std::array<std::string_view, 5> kNames = {
-      "parameter", "optimizer", "statistic", "counter", "metric"};
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "parameter", "optimizer", "statistic", "counter", "metric", "gradient"};
   return kNames[static_cast<std::size_t>(role)];
 }
 

@@ -19,7 +19,8 @@ enum class Role : std::uint8_t {
   optimizer,
   statistic,
   counter,
-  metric
+  metric,
+  gradient  // summed over the batches of an update
 };
 std::string_view name_of(Role role);
 

@@ -54,24 +54,31 @@ Result<std::int64_t> bytes_of(const StateNeed& state) {
   return *elements * size_of(state.type.dtype);
 }
 
+Purpose purpose_of(graph::Role role) {
+  switch (role) {
+    case graph::Role::optimizer:
+      return Purpose::optimizer;
+    case graph::Role::gradient:
+      return Purpose::gradients;
+    default:
+      return Purpose::parameters;
+  }
+}
+
 // The offsets of the states of one place; -1 for the others'.
 Result<std::vector<std::int64_t>> place_states(const JobNeeds& needs,
                                                graph::Place place,
                                                std::int64_t alignment_bytes,
                                                Ranges& ranges) {
   std::vector<std::int64_t> offsets(needs.states.size(), -1);
-  for (const bool of_optimizer : {false, true}) {
+  for (const Purpose purpose :
+       {Purpose::parameters, Purpose::optimizer, Purpose::gradients}) {
     for (std::size_t i = 0; i < needs.states.size(); ++i) {
       const StateNeed& state = needs.states[i];
-      if (state.place != place ||
-          (state.role == graph::Role::optimizer) != of_optimizer) {
-        continue;
-      }
+      if (state.place != place || purpose_of(state.role) != purpose) continue;
       PLIMSOLL_ASSIGN(const std::int64_t bytes, bytes_of(state));
-      PLIMSOLL_ASSIGN(
-          offsets[i],
-          ranges.take("state " + state.name, bytes, alignment_bytes,
-                      of_optimizer ? Purpose::optimizer : Purpose::parameters));
+      PLIMSOLL_ASSIGN(offsets[i], ranges.take("state " + state.name, bytes,
+                                              alignment_bytes, purpose));
     }
   }
   return offsets;

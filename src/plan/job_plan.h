@@ -48,9 +48,9 @@ struct JobNeeds {
 };
 
 // The arena that programs run in, from its start: states (parameters,
-// statistics, counters and metrics, then the optimizer's; each group in the
-// order of JobNeeds), staging slots, pipeline, transient. On a device: its
-// input slots as staging, and no pipeline.
+// statistics, counters and metrics, then the optimizer's, then gradients; each
+// group in the order of JobNeeds), staging slots, pipeline, transient. On a
+// device: its input slots as staging, and no pipeline.
 struct ArenaLayout {
   std::vector<std::int64_t> state_offsets;  // by JobNeeds::states; -1: host's
   std::int64_t staging_offset = 0;

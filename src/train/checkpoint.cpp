@@ -9,10 +9,13 @@
 namespace plimsoll::train {
 namespace {
 
+constexpr const char* kAccumulation = "train.accumulation_steps";
+
 // What a job cannot change between its parts and still be the same training.
 io::TextMap identity_of(const JobSpec& job, std::int64_t examples) {
   const TrainSpec& train = job.train;
   return {{"data.source.examples", std::to_string(examples)},
+          {kAccumulation, std::to_string(train.accumulation_steps)},
           {"train.batch", std::to_string(train.batch)},
           {"train.loss", train.loss},
           {"train.optimizer.type", train.optimizer.type},
@@ -25,6 +28,8 @@ Status check_identity(const std::string& path, const io::TextMap& found,
   for (const auto& [key, value] : wanted) {
     const auto entry = found.find(key);
     if (entry != found.end() && entry->second == value) continue;
+    // Not written where each batch has its own update.
+    if (entry == found.end() && key == kAccumulation && value == "1") continue;
     return Error{
         ErrorCode::bad_input,
         fmt::format("{}: {} is {} in this job, but the checkpoint has {}", path,
@@ -52,6 +57,7 @@ Status save_checkpoint(const std::string& path, RunningJob& job,
                        }});
   }
   io::TextMap metadata = identity_of(job.job(), examples);
+  if (job.job().train.accumulation_steps == 1) metadata.erase(kAccumulation);
   metadata["format"] = kCheckpointFormat;
   metadata["history"] = to_json(history);
   return io::write_safetensors(path, tensors, metadata);

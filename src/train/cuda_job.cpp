@@ -93,7 +93,8 @@ std::byte* CudaJob::input_slot(std::size_t slot) const {
 Stage CudaJob::stage_of(int program) const {
   std::size_t stage = 0;
   while (planned_.stages[stage].full != program &&
-         planned_.stages[stage].tail != program) {
+         planned_.stages[stage].tail != program &&
+         planned_.stages[stage].update != program) {
     ++stage;
   }
   return static_cast<Stage>(stage);
@@ -102,6 +103,7 @@ Stage CudaJob::stage_of(int program) const {
 // Fields lie in a slot of the device as they do in the feeder's.
 void CudaJob::bind(runtime::Program& program, Stage stage,
                    const std::byte* batch, graph::Place place) const {
+  if (program.lowered().inputs.empty()) return;
   const JobInput& input = data_.input(stage);
   const auto& offsets = planned_.feed(stage).layout.field_offsets;
   int number = 0;
@@ -262,6 +264,11 @@ Status CudaJob::run_on_host(const Part& part, runtime::Program& program) {
 Status CudaJob::step(int program, const Feed& feed, const data::Batch& batch,
                      data::BatchFeeder& feeder) {
   return blame(enqueue(program, feed, batch, feeder));
+}
+
+// The recordings of all slots are the same: nothing in it is a batch's.
+Status CudaJob::update(int program) {
+  return blame(run(program, 0, memory_.staging()));
 }
 
 Status CudaJob::enqueue(int program, const Feed& feed, const data::Batch& batch,

@@ -34,6 +34,8 @@ class CudaJob {
   // its slot back once the copy is done, now or in a later call.
   Status step(int program, const Feed& feed, const data::Batch& batch,
               data::BatchFeeder& feeder);
+  // Enqueues a program that reads no batch, behind the steps before.
+  Status update(int program);
   // Waits for all that was enqueued; its errors come out here.
   Status finish();
 

@@ -125,15 +125,31 @@ class FitLoop {
       auto batch = feeder.next();
       if (!batch) return std::move(batch).error();
       if (batch->examples == 0) {
+        PLIMSOLL_RETURN_IF_ERROR(update_from_group(1));
         PLIMSOLL_RETURN_IF_ERROR(running_.finish());
         return check_not_empty(history.position);
       }
       PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::train, *batch));
       history.position += batch->examples;
       ++history.steps;
+      if (job_.train.accumulation_steps > 1) {
+        ++history.group_batches;
+        history.group_examples += batch->examples;
+        PLIMSOLL_RETURN_IF_ERROR(
+            update_from_group(job_.train.accumulation_steps));
+      }
       PLIMSOLL_RETURN_IF_ERROR(count_step(batch->examples));
     }
     return running_.finish();
+  }
+
+  // Once a group has that many batches.
+  Status update_from_group(std::int64_t batches) {
+    History& history = record_.history;
+    if (history.group_batches < batches) return {};
+    PLIMSOLL_RETURN_IF_ERROR(running_.update(history.group_examples));
+    history.group_batches = history.group_examples = 0;
+    return {};
   }
 
   // A stream that nobody has counted may turn out too short.

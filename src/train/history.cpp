@@ -37,6 +37,10 @@ std::string to_json(const History& history) {
   if (!history.stream.numbers().empty()) {
     json["stream"] = history.stream.numbers();
   }
+  if (history.group_batches > 0) {
+    json["group_batches"] = history.group_batches;
+    json["group_examples"] = history.group_examples;
+  }
   json["metrics"] = nlohmann::json::object();
   for (const auto& [name, values] : history.metrics) {
     json["metrics"][name] = numbers(values);
@@ -51,6 +55,8 @@ Result<History> history_from_json(const std::string& text) {
     history.epoch = json.at("epoch").get<std::int64_t>();
     history.position = json.at("position").get<std::int64_t>();
     history.steps = json.at("steps").get<std::int64_t>();
+    history.group_batches = json.value("group_batches", std::int64_t{0});
+    history.group_examples = json.value("group_examples", std::int64_t{0});
     if (json.contains("stream")) {
       for (const auto& number : json.at("stream")) {
         history.stream.push(number.get<std::int64_t>());
@@ -62,7 +68,8 @@ Result<History> history_from_json(const std::string& text) {
       history.metrics[name] = read_numbers(values);
     }
     if (!history.stream.fits() || history.epoch < 0 || history.position < 0 ||
-        history.steps < 0) {
+        history.steps < 0 || history.group_batches < 0 ||
+        history.group_examples < history.group_batches) {
       return Error{ErrorCode::bad_input,
                    "training position: below zero, or too long"};
     }

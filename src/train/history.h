@@ -17,6 +17,9 @@ struct History {
   std::int64_t position = 0;  // examples of the running epoch already trained
   data::State stream;         // where a stream stands in it; else empty
   std::int64_t steps = 0;
+  // Trained since the last update, where several batches have one.
+  std::int64_t group_batches = 0;
+  std::int64_t group_examples = 0;
   std::vector<double> loss_by_epoch;
   std::map<std::string, std::vector<double>> metrics;  // by name, by epoch
   std::vector<std::int64_t> anonymous_bytes_by_epoch;

@@ -51,6 +51,8 @@ struct OptimizerSpec {
   double initial_accumulator_value = 0.1;  // adagrad
 };
 
+inline constexpr std::int64_t kMostAccumulationSteps = 1'000'000;
+
 struct TrainSpec {
   std::int64_t batch = 32;
   std::int64_t epochs = 1;
@@ -60,6 +62,8 @@ struct TrainSpec {
   DType precision = DType::f32;
   bool tf32 = false;  // products of f32 may round their operands, on CUDA
   std::int64_t seed = 1;
+  // Batches whose gradients are summed for one update.
+  std::int64_t accumulation_steps = 1;
 };
 
 struct MemorySpec {

@@ -47,6 +47,7 @@ JobSpec Model::Impl::job_of(std::int64_t epochs) const {
   job.train.metrics = options.metrics;
   job.train.seed = options.seed;
   job.train.epochs = epochs;
+  job.train.accumulation_steps = options.accumulation_steps;
   const auto precision = parse_dtype(options.precision);
   if (!precision || !is_floating(*precision)) {
     throw_error({ErrorCode::bad_input,

@@ -140,6 +140,11 @@ class JobPlanner {
       PLIMSOLL_RETURN_IF_ERROR(
           add_program(name + "-tail", graph_of(stage), examples % batch));
     }
+    if (stage == Stage::train && job_.train.accumulation_steps > 1) {
+      programs.update = static_cast<int>(plans_.size());
+      PLIMSOLL_RETURN_IF_ERROR(
+          add_program(name + "-update", planned_.graphs.update, 1));
+    }
     return {};
   }
 
@@ -423,6 +428,13 @@ class JobPlanner {
         job_.train.batch *
         (input.features_field().most_bytes + input.labels_field().most_bytes));
     planned_.compute_seconds = planned_.plan.programs[0].compute_seconds;
+    if (const int update = planned_.programs_of(Stage::train).update;
+        update >= 0) {
+      planned_.compute_seconds +=
+          planned_.plan.programs[static_cast<std::size_t>(update)]
+              .compute_seconds /
+          static_cast<double>(job_.train.accumulation_steps);
+    }
     if (feed.layout.borrows_all()) {
       planned_.input_seconds = 0;
     } else {

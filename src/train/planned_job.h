@@ -33,6 +33,7 @@ struct Feed {
 struct StagePrograms {
   int full = -1;
   int tail = -1;
+  int update = -1;  // of several batches' gradients
 };
 
 struct PlannedJob {

@@ -80,6 +80,7 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
       std::all_of(spaces.begin(), spaces.end(),
                   [](const SpaceView& space) { return space.fits(); });
   report.choices.micro_batch = job.train.batch;
+  report.choices.accumulation_steps = job.train.accumulation_steps;
   report.choices.precision = std::string(name_of(job.train.precision));
   const auto& steps = planned.programs[0].lowered.instructions;
   report.choices.recomputed_ops = std::count_if(

@@ -135,6 +135,10 @@ Status RunningJob::run_each_once(const JobData& data) {
       PLIMSOLL_RETURN_IF_ERROR(
           run_once(program, planned_.feeds[i], *data.inputs[i]));
     }
+    if (programs.update >= 0) {
+      PLIMSOLL_RETURN_IF_ERROR(
+          programs_[static_cast<std::size_t>(programs.update)]->run());
+    }
   }
   return {};
 }
@@ -180,7 +184,7 @@ Status RunningJob::set_initial_state() {
   for (const StartValue& start : planned_.graphs.starts) {
     PLIMSOLL_RETURN_IF_ERROR(set_all(start.state, start.value));
   }
-  examples_set_ = -1;
+  examples_set_ = group_set_ = -1;
   PLIMSOLL_RETURN_IF_ERROR(set_all(kLossScale, kFirstLossScale));
   return set_all(kLearningRate, job_.train.optimizer.learning_rate);
 }
@@ -199,11 +203,16 @@ Result<int> RunningJob::program_for(Stage stage, std::int64_t examples) const {
 
 Status RunningJob::step(Stage stage, const data::Batch& batch) {
   PLIMSOLL_ASSIGN(const int index, program_for(stage, batch.examples));
-  if (stage == Stage::train && batch.examples != examples_set_) {
+  // How many examples a group will have is only known at its end: update()
+  // makes up for the last one of an epoch.
+  const std::int64_t shared = planned_.programs_of(stage).update >= 0
+                                  ? group_examples()
+                                  : batch.examples;
+  if (stage == Stage::train && shared != examples_set_) {
     PLIMSOLL_RETURN_IF_ERROR(finish());
     PLIMSOLL_RETURN_IF_ERROR(
-        set_all(kInverseExamples, 1.0 / static_cast<double>(batch.examples)));
-    examples_set_ = batch.examples;
+        set_all(kInverseExamples, 1.0 / static_cast<double>(shared)));
+    examples_set_ = shared;
   }
   data::BatchFeeder& source = *feeder(stage);
   if (cuda_) return cuda_->step(index, planned_.feed(stage), batch, source);
@@ -214,6 +223,23 @@ Status RunningJob::step(Stage stage, const data::Batch& batch) {
   PLIMSOLL_RETURN_IF_ERROR(program.run());
   source.release(batch.slot);
   return {};
+}
+
+std::int64_t RunningJob::group_examples() const {
+  return job_.train.batch * job_.train.accumulation_steps;
+}
+
+Status RunningJob::update(std::int64_t examples) {
+  if (examples != group_set_) {
+    PLIMSOLL_RETURN_IF_ERROR(finish());
+    PLIMSOLL_RETURN_IF_ERROR(set_all(
+        kGroupScale,
+        static_cast<double>(group_examples()) / static_cast<double>(examples)));
+    group_set_ = examples;
+  }
+  const int index = planned_.programs_of(Stage::train).update;
+  if (cuda_) return cuda_->update(index);
+  return programs_[static_cast<std::size_t>(index)]->run();
 }
 
 Status RunningJob::finish() { return cuda_ ? cuda_->finish() : Status(); }
@@ -415,7 +441,7 @@ Status RunningJob::restore(const KeptStates& kept) {
           return kept.read(i, offset, piece);
         }));
   }
-  examples_set_ = -1;
+  examples_set_ = group_set_ = -1;
   return {};
 }
 
@@ -427,13 +453,22 @@ Result<KeptStates> RunningJob::keep_states() && {
   runtime_entries_.clear();
   PLIMSOLL_RETURN_IF_ERROR(finished);
   KeptStates kept;
-  kept.states = planned_.needs.states;
-  for (std::size_t i = 0; i < kept.states.size(); ++i) {
+  // Summed gradients of a group that was left stand behind all other states,
+  // and are not kept.
+  std::int64_t front = planned_.plan.arena.staging_offset;
+  for (std::size_t i = 0; i < planned_.needs.states.size(); ++i) {
+    const plan::StateNeed& state = planned_.needs.states[i];
+    if (state.role == graph::Role::gradient) {
+      if (state.place == graph::Place::home) {
+        front = std::min(front, state_offset(i));
+      }
+      continue;
+    }
+    kept.states.push_back(state);
     kept.offsets.push_back(state_offset(i));
   }
   PLIMSOLL_RETURN_IF_ERROR(memory_.keep_front(
-      planned_.plan.arena.staging_offset,
-      planned_.plan.host_arena.values_offset, machine_.ledger()));
+      front, planned_.plan.host_arena.values_offset, machine_.ledger()));
   kept.memory = std::move(memory_);
   return kept;
 }

@@ -56,6 +56,9 @@ class RunningJob {
   // which goes back to the feeder when it has been read. On a device the step
   // is under way when this returns. Call inside the compute threads' arena.
   Status step(Stage stage, const data::Batch& batch);
+  // The update from the gradients that steps have summed since the last one,
+  // over this many examples. For jobs that accumulate, and like step().
+  Status update(std::int64_t examples);
   // Waits for all steps; what went wrong in them comes out here.
   Status finish();
 
@@ -113,6 +116,7 @@ class RunningJob {
   Status run_once(int program, const Feed& feed, const JobInput& input);
   Status set_initial_state();
   Result<int> program_for(Stage stage, std::int64_t examples) const;
+  std::int64_t group_examples() const;  // of a whole group
   // In the arena of its place.
   std::int64_t state_offset(std::size_t index) const;
   // Where the host can look at it; null on a device.
@@ -131,6 +135,7 @@ class RunningJob {
   std::vector<std::int64_t> metric_offsets_;
   std::vector<double> metrics_;
   std::int64_t examples_set_ = -1;  // what inverse_examples stands for now
+  std::int64_t group_set_ = -1;     // what group_scale stands for now
 };
 
 }  // namespace plimsoll::train

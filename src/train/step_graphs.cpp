@@ -31,6 +31,14 @@ class GraphMaker {
     PLIMSOLL_ASSIGN(graphs_.predict, predict());
     PLIMSOLL_ASSIGN(graphs_.evaluate, evaluate());
     PLIMSOLL_ASSIGN(graphs_.train, train());
+    if (accumulates()) {
+      PLIMSOLL_ASSIGN(graphs_.update, update());
+      if (uses_batch_statistics(model_)) {
+        graphs_.notes.push_back(
+            "Gradients of several batches are summed, but each batch is "
+            "normalized by its own statistics.");
+      }
+    }
     return std::move(graphs_);
   }
 
@@ -40,6 +48,13 @@ class GraphMaker {
       return Error{ErrorCode::bad_input,
                    fmt::format("train.precision: f32, bf16, f16 or f64, not {}",
                                name_of(train_.precision))};
+    }
+    if (train_.accumulation_steps < 1 ||
+        train_.accumulation_steps > kMostAccumulationSteps) {
+      return Error{
+          ErrorCode::bad_input,
+          fmt::format("train.accumulation_steps: must be from 1 to {}, not {}",
+                      kMostAccumulationSteps, train_.accumulation_steps)};
     }
     if (model_.input.empty()) {
       return Error{ErrorCode::bad_input,
@@ -117,14 +132,24 @@ class GraphMaker {
     return finish(builder);
   }
 
+  bool accumulates() const { return train_.accumulation_steps > 1; }
+  TensorType scalar() const {
+    return {master_dtype(train_.precision), Shape{}};
+  }
+  static TensorType counter() { return {DType::i64, Shape{}}; }
+  // The state, where there is one.
+  ValueId loss_scale(Builder& builder) const {
+    if (!needs_loss_scale(model_, train_.precision)) return {};
+    return builder.state(kLossScale, Role::counter, scalar());
+  }
+
   Result<graph::Graph> train() {
     Builder builder;
-    const TensorType scalar{master_dtype(train_.precision), Shape{}};
-    const TensorType counter{DType::i64, Shape{}};
     const ValueId input = features(builder);
     NetworkOptions options = how(true);
     if (uses_dropout(model_)) {
-      options.random_step = builder.state(kRandomStep, Role::counter, counter);
+      options.random_step =
+          builder.state(kRandomStep, Role::counter, counter());
     }
     PLIMSOLL_ASSIGN(const Network network,
                     build_network(builder, model_, input, options));
@@ -134,15 +159,10 @@ class GraphMaker {
     // The loss is sum * share: its gradient is the sum's, begun with the share.
     const ValueId sum = ops::reduce_sum(builder, losses, {});
     const ValueId share =
-        builder.state(kInverseExamples, Role::counter, scalar);
-    const bool scaled = needs_loss_scale(model_, train_.precision);
-    ops::LossScaling scaling;
-    ValueId seed = share;
-    if (scaled) {
-      scaling.scale = builder.state(kLossScale, Role::counter, scalar);
-      scaling.good_steps = builder.state(kGoodSteps, Role::counter, counter);
-      seed = ops::multiply(builder, share, scaling.scale);
-    }
+        builder.state(kInverseExamples, Role::counter, scalar());
+    const ValueId scale = loss_scale(builder);
+    const ValueId seed =
+        scale.valid() ? ops::multiply(builder, share, scale) : share;
     if (!builder.ok()) return builder.status().error();
     std::vector<ValueId> wanted;
     for (const Parameter& parameter : network.parameters) {
@@ -153,16 +173,75 @@ class GraphMaker {
         graph::add_gradients(builder, sum, seed, wanted, ops::standard_ops()));
 
     builder.set_phase(graph::Phase::update);
-    const ValueId rate = builder.state(kLearningRate, Role::counter, scalar);
-    const ValueId step = builder.state(kStep, Role::counter, counter);
+    if (accumulates()) {
+      sum_up(builder, network.parameters, gradients);
+    } else {
+      PLIMSOLL_RETURN_IF_ERROR(
+          add_update(builder, network.parameters, gradients, scale));
+    }
+    if (options.random_step.valid()) {
+      builder.set_scope("counters");
+      builder.assign(options.random_step,
+                     ops::increment(builder, options.random_step));
+    }
+    return finish(builder);
+  }
+
+  // Adds the gradients to states, and notes these for the update's graph.
+  void sum_up(Builder& builder, std::span<const Parameter> parameters,
+              std::span<const ValueId> gradients) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Parameter& parameter = parameters[i];
+      const TensorType type = builder.type(parameter.value);
+      const graph::Place place = builder.graph().place_of(parameter.value);
+      summed_.push_back({parameter, type, place});
+      builder.set_scope(parameter.name);
+      builder.set_place(place);
+      const ValueId total =
+          builder.state(gradient_sum(parameter.name), Role::gradient, type);
+      builder.assign(total, ops::add(builder, total, gradients[i]));
+    }
+    builder.set_place(graph::Place::home);
+  }
+
+  Result<graph::Graph> update() {
+    Builder builder;
+    builder.set_phase(graph::Phase::update);
+    std::vector<Parameter> parameters;
+    std::vector<ValueId> totals;
+    for (const Summed& summed : summed_) {
+      const std::string& name = summed.parameter.name;
+      builder.set_place(summed.place);
+      parameters.push_back(summed.parameter);
+      parameters.back().value =
+          builder.state(name, Role::parameter, summed.type);
+      totals.push_back(
+          builder.state(gradient_sum(name), Role::gradient, summed.type));
+    }
+    builder.set_place(graph::Place::home);
+    PLIMSOLL_RETURN_IF_ERROR(
+        add_update(builder, parameters, totals, loss_scale(builder)));
+    // Ready for the next group, whatever was in them: no product with 0.
+    for (std::size_t i = 0; i < summed_.size(); ++i) {
+      builder.set_scope(summed_[i].parameter.name);
+      builder.set_place(summed_[i].place);
+      builder.assign(totals[i], ops::constant(builder, summed_[i].type, 0));
+    }
+    return finish(builder);
+  }
+
+  Status add_update(Builder& builder, std::span<const Parameter> parameters,
+                    std::span<const ValueId> gradients, ValueId scale) {
+    const ValueId rate = builder.state(kLearningRate, Role::counter, scalar());
+    const ValueId step = builder.state(kStep, Role::counter, counter());
     // Counted before the updates, so that nothing is left to do behind them.
     builder.set_scope("counters");
     UpdateScalars scalars{rate, {}, {}};
-    if (scaled) {
-      scaling.step = step;
+    if (scale.valid()) {
+      const ops::LossScaling scaling{
+          scale, builder.state(kGoodSteps, Role::counter, counter()), step};
       const ops::ScaledStep next = ops::scale_step(
-          builder, scaling,
-          finite_gradients(builder, network.parameters, gradients));
+          builder, scaling, finite_gradients(builder, parameters, gradients));
       scalars.step = next.next.step;
       scalars.gate = next.gate;
       builder.assign(scaling.scale, next.next.scale);
@@ -170,28 +249,41 @@ class GraphMaker {
     } else {
       scalars.step = ops::increment(builder, step);
     }
-    PLIMSOLL_ASSIGN(graphs_.starts,
-                    add_updates(builder, train_.optimizer, network.parameters,
-                                gradients, scalars));
+    if (accumulates()) {
+      const ValueId group = builder.state(kGroupScale, Role::counter, scalar());
+      scalars.gate = scalars.gate.valid()
+                         ? ops::multiply(builder, scalars.gate, group)
+                         : group;
+    }
+    PLIMSOLL_ASSIGN(graphs_.starts, add_updates(builder, train_.optimizer,
+                                                parameters, gradients, scalars));
     builder.set_scope("counters");
     builder.assign(step, scalars.step);
-    if (options.random_step.valid()) {
-      builder.assign(options.random_step,
-                     ops::increment(builder, options.random_step));
-    }
-    return finish(builder);
+    return builder.status();
   }
+
+  // A parameter whose gradients are summed.
+  struct Summed {
+    Parameter parameter;
+    TensorType type;
+    graph::Place place;
+  };
 
   const ModelSpec& model_;
   const TrainSpec& train_;
   const Shape& stored_label_;
   const std::string& home_;
+  std::vector<Summed> summed_;
   StepGraphs graphs_;
 };
 
 }  // namespace
 
 std::string metric_sum(const std::string& metric) { return "metric/" + metric; }
+
+std::string gradient_sum(const std::string& parameter) {
+  return parameter + "/gradient";
+}
 
 Result<StepGraphs> build_step_graphs(const ModelSpec& model,
                                      const TrainSpec& train,

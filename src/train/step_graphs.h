@@ -22,12 +22,19 @@ inline constexpr const char* kLossScale = "loss_scale";
 inline constexpr const char* kGoodSteps = "good_steps";
 // 1 / examples of the whole step: losses never divide by a micro-batch.
 inline constexpr const char* kInverseExamples = "inverse_examples";
+// Where gradients of several batches are summed: the examples that their shares
+// stand for over those that there were. 1 but in an epoch's last group.
+inline constexpr const char* kGroupScale = "group_scale";
+std::string gradient_sum(const std::string& parameter);
 // Sums over examples since the epoch began.
 inline constexpr const char* kLossSum = "metric/loss";
 std::string metric_sum(const std::string& metric);
 
 struct StepGraphs {
-  graph::Graph train;     // inputs: features, labels
+  graph::Graph train;  // inputs: features, labels
+  // Without inputs: the update from summed gradients, which `train` then adds
+  // to. Empty where each batch has its own update.
+  graph::Graph update;
   graph::Graph evaluate;  // inputs: features, labels
   graph::Graph predict;   // input: features; output: predictions
   DType features = DType::f32;

@@ -48,6 +48,9 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
       {"batch = 8", "batch = 8.5",
        "job.toml:23: train.batch: must be an integer from 1 to 2147483647, "
        "not a number with a fraction"},
+      {"seed = 7", "seed = 7\naccumulation_steps = 0",
+       "job.toml:29: train.accumulation_steps: must be an integer from 1 to "
+       "1000000, not 0"},
       {"input = [4, 2]", "input = 8",
        "job.toml:2: model.input: must be an array, not an integer"},
       {"input = [4, 2]", "input = [4, \"2\"]",

@@ -92,6 +92,31 @@ TEST_F(SessionGpu, TrainsAsTheCpuDoes) {
   }
 }
 
+TEST_F(SessionGpu, SumsGradientsAndSavesWeightsAsTheCpuDoes) {
+  // 500 examples by 64: the second group is shorter, its last batch too.
+  const auto trained = [&](const SessionOptions& options,
+                           const std::string& path) {
+    Session session(options);
+    Sequential made{Dense(32, relu), Dense(1, sigmoid)};
+    const CompileOptions how{.loss = binary_crossentropy,
+                             .accumulation_steps = 5};
+    made.compile(session, how);
+    const FitHistory history = made.fit(set(), {.epochs = 6});
+    EXPECT_EQ(history.forecast_device_bytes, history.measured_device_bytes);
+    made.save_weights(path);
+    const auto weights = made.weights("dense_1/kernel");
+    made.compile(session, how);
+    made.fit(set());
+    EXPECT_NE(made.weights("dense_1/kernel"), weights);
+    made.load_weights(path);
+    EXPECT_EQ(made.weights("dense_1/kernel"), weights);
+    return weights;
+  };
+  const std::string path = ::testing::TempDir() + "session_gpu.safetensors";
+  expect_near(trained(on_gpu(), path), trained(on_cpu(), path));
+  std::remove(path.c_str());
+}
+
 TEST_F(SessionGpu, AScopePlacesLayersOnTheCpu) {
   Session session(on_gpu());
   const auto placed = [&](bool beside) {

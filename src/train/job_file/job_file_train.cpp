@@ -39,13 +39,15 @@ OptimizerSpec read_optimizer(JobErrors& errors, const JobValue& value,
 }  // namespace
 
 void read_train(TableReader& table, TrainSpec& train) {
-  static constexpr string_view kKeys[] = {"batch", "epochs",  "optimizer",
-                                          "loss",  "metrics", "precision",
-                                          "tf32",  "seed"};
+  static constexpr string_view kKeys[] = {
+      "batch", "epochs", "optimizer",         "loss", "metrics", "precision",
+      "tf32",  "seed",   "accumulation_steps"};
   table.allow(kKeys);
   table.read("batch", IntegerRange{}, train.batch);
   table.read("epochs", IntegerRange{}, train.epochs);
   table.read("seed", {0, std::numeric_limits<std::int64_t>::max()}, train.seed);
+  table.read("accumulation_steps", {1, kMostAccumulationSteps},
+             train.accumulation_steps);
   table.require("loss", "a `loss`: " + list_of(losses()));
   table.read_name("loss", losses(), "loss", train.loss);
   table.read_names("metrics", metrics(), "metric", train.metrics);
