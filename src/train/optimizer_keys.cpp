@@ -95,8 +95,9 @@ Status check_optimizer(const OptimizerSpec& optimizer) {
   for (const OptimizerNumber& number : def->numbers) {
     const double value = optimizer.*number.field;
     if (number.range.holds(value)) continue;
+    // A rate of 0 trains nothing, which a program may want.
     if (number.key == kLearningRateKey.key &&
-        !optimizer.schedule.type.empty()) {
+        (value == 0 || !optimizer.schedule.type.empty())) {
       continue;
     }
     return Error{ErrorCode::bad_input,
