@@ -69,20 +69,22 @@ std::string pipeline_text(const data::Dataset& data) {
          "  { stage = \"batch\" },\n  { stage = \"prefetch\" },\n]\n";
 }
 
+// The examples have plain rates, without schedules.
 std::string optimizer_text(const Optimizer& optimizer) {
   if (const auto* adam = std::get_if<Adam>(&optimizer)) {
     return "{ type = \"adam\", learning_rate = " +
-           text_of(adam->learning_rate) + " }";
+           text_of(adam->learning_rate.rate) + " }";
   }
   if (const auto* adamw = std::get_if<AdamW>(&optimizer)) {
     return "{ type = \"adamw\", learning_rate = " +
-           text_of(adamw->learning_rate) +
+           text_of(adamw->learning_rate.rate) +
            ", weight_decay = " + text_of(adamw->weight_decay) +
            ", beta_2 = " + text_of(adamw->beta_2) +
            ", epsilon = " + text_of(adamw->epsilon) + " }";
   }
   const auto& sgd = std::get<SGD>(optimizer);
-  return "{ type = \"sgd\", learning_rate = " + text_of(sgd.learning_rate) +
+  return "{ type = \"sgd\", learning_rate = " +
+         text_of(sgd.learning_rate.rate) +
          ", momentum = " + text_of(sgd.momentum) + " }";
 }
 

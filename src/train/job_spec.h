@@ -36,19 +36,45 @@ struct DataSpec {
   std::vector<data::Recipe> pipeline;  // of data::stage_defs()
 };
 
+// What a type reads is in train/schedule.cpp.
+struct ScheduleSpec {
+  std::string type;  // empty: the rate stays as it is
+  double initial_learning_rate = 0;
+  double decay_steps = 0;
+  double decay_rate = 0;
+  bool staircase = false;
+  double end_learning_rate = 0.0001;
+  double power = 1;
+  bool cycle = false;
+  double alpha = 0;
+  double warmup_target = 0;  // 0: no warm-up
+  double warmup_steps = 0;
+  std::vector<double> boundaries;
+  std::vector<double> values;
+};
+
 // What a type reads is in train/optimizer_keys.cpp.
 struct OptimizerSpec {
   std::string type = "adam";
   double learning_rate = 0.001;
+  ScheduleSpec schedule;  // instead of the rate
   double momentum = 0;    // sgd, rmsprop
   bool nesterov = false;  // sgd
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
-  double weight_decay = 0.004;             // adamw
+  double weight_decay = 0.004;             // adamw, lamb
   double rho = 0.9;                        // rmsprop
   bool centered = false;                   // rmsprop
   double initial_accumulator_value = 0.1;  // adagrad
+  double beta_2_decay = -0.8;              // adafactor
+  double epsilon_1 = 1e-30;                // adafactor
+  double epsilon_2 = 1e-3;                 // adafactor
+  double clip_threshold = 1;               // adafactor
+  // One of them at the most; 0: none.
+  double clipnorm = 0;
+  double clipvalue = 0;
+  double global_clipnorm = 0;
 };
 
 inline constexpr std::int64_t kMostAccumulationSteps = 1'000'000;

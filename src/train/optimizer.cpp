@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <optional>
-
 #include "ops/elementwise/elementwise.h"
 #include "ops/embedding/embedding.h"
+#include "ops/reduction/reduction.h"
 #include "ops/update/update.h"
+#include "train/adafactor.h"
+#include "train/clipping.h"
 #include "train/optimizer_keys.h"
+#include "train/row_gradients.h"
 
 namespace plimsoll::train {
 namespace {
@@ -15,23 +17,6 @@ namespace {
 using graph::Builder;
 using graph::Role;
 using graph::ValueId;
-
-// What an embedding's gradient sums, where it is the whole gradient.
-struct Rows {
-  ValueId dy;
-  ValueId indices;
-};
-std::optional<Rows> rows_of(const Builder& builder, ValueId gradient) {
-  const graph::Graph& graph = builder.graph();
-  const graph::NodeId producer = graph.value(gradient).producer;
-  if (!producer.valid()) return std::nullopt;
-  const graph::Node& node = graph.node(producer);
-  const bool of_embedding = node.op->name == "scatter_add" &&
-                            node.attrs.get<std::int64_t>("axis") == 0 &&
-                            !node.attrs.get<bool>("from_end", true);
-  if (!of_embedding) return std::nullopt;
-  return Rows{node.inputs[0], node.inputs[1]};
-}
 
 // An update and the states it keeps for each parameter.
 struct Rule {
@@ -55,8 +40,9 @@ Rule adam_of(const OptimizerSpec& spec) {
             {{"beta_1", spec.beta_1},
              {"beta_2", spec.beta_2},
              {"epsilon", spec.epsilon}}};
-  if (spec.type == "adamw") {
-    rule.rule = ops::UpdateRule::adamw;
+  if (spec.type != "adam") {
+    rule.rule =
+        spec.type == "lamb" ? ops::UpdateRule::lamb : ops::UpdateRule::adamw;
     rule.attrs.set("weight_decay", spec.weight_decay);
   }
   return rule;
@@ -79,6 +65,26 @@ Rule rmsprop_of(const OptimizerSpec& spec) {
   return rule;
 }
 
+// What LAMB's change is multiplied by, the learning rate being in it: the trust
+// ratio |p| / |change / rate|, or 1 where one of them is nothing.
+ValueId trusted_rate(Builder& builder, ValueId parameter, ValueId change,
+                     ValueId rate) {
+  const auto norm = [&](ValueId value) {
+    return ops::sqrt(builder,
+                     ops::reduce_sum(builder, ops::square(builder, value), {}));
+  };
+  const ValueId weight = norm(parameter);
+  const ValueId size = norm(change);
+  if (!builder.ok()) return {};
+  const ValueId both =
+      ops::multiply(builder, ops::greater_scalar(builder, weight, 0),
+                    ops::greater_scalar(builder, size, 0));
+  const ValueId one = ops::constant(builder, builder.type(rate), 1);
+  return ops::where(
+      builder, both,
+      ops::divide(builder, ops::multiply(builder, rate, weight), size), one);
+}
+
 Rule rule_of(const OptimizerSpec& spec) {
   if (spec.type == "sgd") return sgd_of(spec);
   if (spec.type == "rmsprop") return rmsprop_of(spec);
@@ -96,7 +102,7 @@ class Updates {
   Updates(Builder& builder, const Rule& rule, const UpdateScalars& scalars)
       : builder_(builder), rule_(rule), scalars_(scalars) {}
 
-  Status add(const Parameter& parameter, ValueId gradient) {
+  Status add(const Parameter& parameter, const ClippedGradient& given) {
     builder_.set_scope(parameter.name);
     builder_.set_place(builder_.graph().place_of(parameter.value));
     std::vector<ValueId> states;
@@ -104,16 +110,22 @@ class Updates {
       states.push_back(slot(parameter, name));
     }
     const auto& form = ops::update_form(rule_.rule);
-    const auto rows = rows_of(builder_, gradient);
-    const ops::UpdateInputs inputs{parameter.value, rows ? rows->dy : gradient,
-                                   states,          scalars_.rate,
-                                   scalars_.step,   scalars_.gate};
+    const auto rows = rows_of(builder_, given.gradient);
+    const ops::UpdateInputs inputs{
+        parameter.value, rows ? rows->dy : given.gradient,
+        states,          scalars_.rate,
+        scalars_.step,   given.gate};
     const auto next =
         rows ? ops::emit_update_rows(builder_, form, inputs, rows->indices,
                                      rule_.attrs)
              : ops::emit_update(builder_, form, inputs, rule_.attrs);
     if (next.empty()) return builder_.status();
-    builder_.assign(parameter.value, next[0]);
+    builder_.assign(parameter.value,
+                    rule_.rule == ops::UpdateRule::lamb
+                        ? ops::sgd(builder_, parameter.value, next[0],
+                                   trusted_rate(builder_, parameter.value,
+                                                next[0], scalars_.rate))
+                        : next[0]);
     for (std::size_t k = 0; k < states.size(); ++k) {
       builder_.assign(states[k], next[k + 1]);
     }
@@ -136,6 +148,23 @@ class Updates {
   std::vector<StartValue> starts_;
 };
 
+// Rules that look at a whole parameter cannot do with the rows of a batch.
+Status check_tables(const Builder& builder, const OptimizerSpec& optimizer,
+                    std::span<const Parameter> parameters,
+                    std::span<const ValueId> gradients) {
+  if (optimizer.type != "lamb" && optimizer.type != "adafactor") return {};
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!rows_of(builder, gradients[i])) continue;
+    return Error{
+        ErrorCode::bad_input,
+        fmt::format("optimizer {}: `{}` is updated by the rows of a batch "
+                    "alone, and {} needs the whole table; use adam, adamw, "
+                    "rmsprop, adagrad or sgd",
+                    optimizer.type, parameters[i].name, optimizer.type)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<StartValue>> add_updates(
@@ -143,10 +172,26 @@ Result<std::vector<StartValue>> add_updates(
     std::span<const Parameter> parameters, std::span<const ValueId> gradients,
     const UpdateScalars& scalars) {
   PLIMSOLL_RETURN_IF_ERROR(check_optimizer(optimizer));
+  PLIMSOLL_RETURN_IF_ERROR(
+      check_tables(builder, optimizer, parameters, gradients));
+  PLIMSOLL_ASSIGN(
+      const auto clipped,
+      clip_gradients(builder, optimizer, parameters, gradients, scalars.gate));
+  if (optimizer.type == "adafactor") {
+    AdafactorUpdates adafactor(builder, optimizer, scalars);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      builder.set_scope(parameters[i].name);
+      builder.set_place(builder.graph().place_of(parameters[i].value));
+      adafactor.add(parameters[i], clipped[i]);
+    }
+    builder.set_place(graph::Place::home);
+    if (!builder.ok()) return builder.status().error();
+    return std::vector<StartValue>{};
+  }
   const Rule rule = rule_of(optimizer);
   Updates updates(builder, rule, scalars);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    PLIMSOLL_RETURN_IF_ERROR(updates.add(parameters[i], gradients[i]));
+    PLIMSOLL_RETURN_IF_ERROR(updates.add(parameters[i], clipped[i]));
   }
   builder.set_place(graph::Place::home);
   return updates.take_starts();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "train/schedule.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -20,10 +22,20 @@ constexpr OptimizerNumber kRho = {"rho", &Spec::rho, kFraction};
 constexpr OptimizerNumber kAccumulator = {"initial_accumulator_value",
                                           &Spec::initial_accumulator_value};
 
+constexpr RealRange kBelowZero = {.least = -1, .below = 0};
+
+// 0 stands for none, as it does in Keras.
+constexpr OptimizerNumber kClipping[] = {
+    {"clipnorm", &Spec::clipnorm},
+    {"clipvalue", &Spec::clipvalue},
+    {"global_clipnorm", &Spec::global_clipnorm}};
+
 OptimizerDef define(std::string_view type, std::vector<OptimizerNumber> numbers,
                     std::vector<OptimizerSwitch> switches = {}) {
   OptimizerDef def{type, {}, std::move(numbers), std::move(switches)};
   def.defaults.type = type;
+  def.numbers.insert(def.numbers.end(), std::begin(kClipping),
+                     std::end(kClipping));
   return def;
 }
 
@@ -39,6 +51,16 @@ std::vector<OptimizerDef> make_defs() {
                         {kLearningRateKey, kRho, kMomentum, kEpsilon},
                         {{"centered", &Spec::centered}}));
   defs.push_back(define("adagrad", {kLearningRateKey, kAccumulator, kEpsilon}));
+  defs.push_back(define(
+      "lamb", {kLearningRateKey, kBeta1, kBeta2, kEpsilon, kWeightDecay}));
+  defs.back().defaults.epsilon = 1e-6;
+  defs.back().defaults.weight_decay = 0;
+  defs.push_back(define(
+      "adafactor", {kLearningRateKey,
+                    {"beta_2_decay", &Spec::beta_2_decay, kBelowZero},
+                    {"epsilon_1", &Spec::epsilon_1, kAboveZero},
+                    {"epsilon_2", &Spec::epsilon_2, kAboveZero},
+                    {"clip_threshold", &Spec::clip_threshold, kAboveZero}}));
   return defs;
 }
 
@@ -57,6 +79,8 @@ const OptimizerDef* find_optimizer(std::string_view type) {
   return found == defs.end() ? nullptr : &*found;
 }
 
+std::span<const OptimizerNumber> clipping_keys() { return kClipping; }
+
 Status check_optimizer(const OptimizerSpec& optimizer) {
   const OptimizerDef* const def = find_optimizer(optimizer.type);
   if (def == nullptr) {
@@ -71,9 +95,28 @@ Status check_optimizer(const OptimizerSpec& optimizer) {
   for (const OptimizerNumber& number : def->numbers) {
     const double value = optimizer.*number.field;
     if (number.range.holds(value)) continue;
+    // A rate of 0 trains nothing, which a program may want.
+    if (number.key == kLearningRateKey.key &&
+        (value == 0 || !optimizer.schedule.type.empty())) {
+      continue;
+    }
     return Error{ErrorCode::bad_input,
                  fmt::format("optimizer {}: {} must be {}, not {}", def->type,
                              number.key, wording(number.range), value)};
+  }
+  if (!optimizer.schedule.type.empty()) {
+    if (const Status made = check_schedule(optimizer.schedule); !made.ok()) {
+      return Error{ErrorCode::bad_input,
+                   fmt::format("optimizer {}: learning_rate: {}", def->type,
+                               made.error().message)};
+    }
+  }
+  const auto set = std::count_if(
+      std::begin(kClipping), std::end(kClipping),
+      [&](const OptimizerNumber& key) { return optimizer.*key.field > 0; });
+  if (set > 1) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("optimizer {}: {}", def->type, kOneClipping)};
   }
   return {};
 }

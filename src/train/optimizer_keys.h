@@ -34,6 +34,11 @@ std::span<const OptimizerDef> optimizer_defs();
 // Null where there is none of that type.
 const OptimizerDef* find_optimizer(std::string_view type);
 
+// One of these at a time.
+std::span<const OptimizerNumber> clipping_keys();
+inline constexpr const char* kOneClipping =
+    "only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set";
+
 // An error names the optimiser, the key and what would be right.
 Status check_optimizer(const OptimizerSpec& optimizer);
 

@@ -64,8 +64,10 @@ bool halve(Variant& variant) {
 bool simplify_optimizer(Variant& variant) {
   OptimizerSpec& optimizer = variant.job.train.optimizer;
   if (optimizer.type == "sgd" && optimizer.momentum == 0) return false;
-  optimizer.type = "sgd";
-  optimizer.momentum = 0;
+  OptimizerSpec plain;
+  plain.type = "sgd";
+  plain.learning_rate = optimizer.learning_rate;
+  optimizer = plain;
   variant.note("use plain SGD, which keeps no state",
                fmt::format("--set 'train.optimizer={{type=\"sgd\","
                            "learning_rate={}}}'",

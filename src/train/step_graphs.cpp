@@ -8,7 +8,9 @@
 #include "ops/reduction/reduction.h"
 #include "ops/standard_ops.h"
 #include "ops/update/update.h"
+#include "train/optimizer_keys.h"
 #include "train/precision.h"
+#include "train/schedule.h"
 
 namespace plimsoll::train {
 namespace {
@@ -237,6 +239,13 @@ class GraphMaker {
     // Counted before the updates, so that nothing is left to do behind them.
     builder.set_scope("counters");
     UpdateScalars scalars{rate, {}, {}};
+    const ScheduleSpec& schedule = train_.optimizer.schedule;
+    if (!schedule.type.empty()) {
+      PLIMSOLL_RETURN_IF_ERROR(check_optimizer(train_.optimizer));
+      // The state is there to be read.
+      scalars.rate = scheduled_rate(builder, schedule, step, scalar().dtype);
+      builder.assign(rate, scalars.rate);
+    }
     if (scale.valid()) {
       const ops::LossScaling scaling{
           scale, builder.state(kGoodSteps, Role::counter, counter()), step};

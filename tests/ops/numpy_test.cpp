@@ -82,6 +82,7 @@ graph::Attrs attrs_of(const json& item, bool in_f64) {
     if (kind == "double") attrs.set(name, value.get<double>());
     if (kind == "string") attrs.set(name, value.get<std::string>());
     if (kind == "shape") attrs.set(name, shape_of(value));
+    if (kind == "doubles") attrs.set(name, value.get<std::vector<double>>());
     if (kind == "ints") {
       attrs.set(name, value.get<std::vector<std::int64_t>>());
     }

@@ -97,6 +97,28 @@ class UsedDirectory(RunTest):
             self.assertEqual("loss_scale" in parts[0], precision == "f16")
             self.assertEqual(parts[0]["dense_1/kernel"][0], "F32")
 
+    def test_states_and_schedules_of_optimizers_resume(self):
+        rate = {"type": "cosine_decay", "initial_learning_rate": 0.0,
+                "decay_steps": 200, "warmup_target": 0.01, "warmup_steps": 20}
+        for optimizer, state in (
+                ({"type": "rmsprop", "momentum": 0.9, "centered": True,
+                  "learning_rate": rate}, "average_gradient"),
+                ({"type": "adagrad", "global_clipnorm": 0.1}, "accumulator"),
+                ({"type": "lamb", "learning_rate": rate}, "second_moment"),
+                ({"type": "adafactor", "clipnorm": 0.1},
+                 "row_second_moment")):
+            self.job["train"]["optimizer"] = optimizer
+            parts = []
+            for folder, epochs, more in (("whole", 4, ()), ("parts", 2, ()),
+                                         ("parts", 4, ("--resume",))):
+                self.run_dir = self.path(f"{optimizer['type']}-{folder}")
+                self.run_job("--epochs", epochs, *more)
+                parts.append(tensors_of(read_bytes(os.path.join(
+                    self.run_dir, "checkpoints/last.safetensors"))))
+            self.assertEqual(parts[0], parts[2])
+            self.assertNotEqual(parts[0], parts[1])
+            self.assertIn(f"dense_1/kernel/{state}", parts[0])
+
     def test_a_killed_run_does_not_resume_from_an_earlier_one(self):
         self.run_job()
         fresh = self.weights()

@@ -97,6 +97,22 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
       {"learning_rate = 0.01", "learning_rate = nan",
        "job.toml:31: train.optimizer.learning_rate: must be a number above 0, "
        "not nan"},
+      {"weight_decay = 0.1", "clipnorm = 1\nclipvalue = 1",
+       "job.toml:33: train.optimizer.clipvalue: only one of `clipnorm`, "
+       "`clipvalue` and `global_clipnorm` can be set"},
+      {"learning_rate = 0.01", "learning_rate = { type = \"cosin_decay\" }",
+       "job.toml:31: train.optimizer.learning_rate.type: unknown schedule "
+       "`cosin_decay`; did you mean `cosine_decay`?"},
+      {"learning_rate = 0.01",
+       "learning_rate = { type = \"cosine_decay\", initial_learning_rate = 0.1 "
+       "}",
+       "job.toml:31: train.optimizer.learning_rate.decay_steps: missing: "
+       "cosine_decay needs a `decay_steps`: a number above 0"},
+      {"learning_rate = 0.01",
+       "learning_rate = { type = \"piecewise_constant\", boundaries = [3, 1], "
+       "values = [1, 2, 3] }",
+       "job.toml:31: train.optimizer.learning_rate: piecewise_constant: "
+       "`boundaries` must be steps that rise"},
       {"batches = 3", "batches = -1",
        "job.toml:15: data.pipeline[2].batches: must be an integer from 0 to "
        "1024, not -1"},
@@ -119,7 +135,7 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "mean `binary_crossentropy`?"},
       {"\"adamw\"", "\"lion\"",
        "job.toml:30: train.optimizer.type: unknown optimizer `lion`; known: "
-       "`sgd`, `adam`, `adamw`, `rmsprop` and `adagrad`"},
+       "`sgd`, `adam`, `adamw`, `rmsprop`, `adagrad`, `lamb` and `adafactor`"},
       {"\"accuracy\"", "\"acuracy\"",
        "job.toml:26: train.metrics[0]: unknown metric `acuracy`; did you mean "
        "`accuracy`?"},

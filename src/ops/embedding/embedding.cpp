@@ -122,12 +122,12 @@ OpDef make_update(const UpdateForm& form) {
   return op;
 }
 
-// In the order of the rules.
+// In the order of the rules; those without rows stay empty.
 const std::vector<OpDef>& definitions() {
   static const std::vector<OpDef> ops = [] {
     std::vector<OpDef> made;
     for (const UpdateForm& form : kUpdateForms) {
-      made.push_back(make_update(form));
+      made.push_back(form.rows_op.empty() ? OpDef() : make_update(form));
     }
     return made;
   }();
@@ -139,7 +139,9 @@ const std::vector<OpDef>& definitions() {
 std::span<const OpDef* const> embedding_ops() {
   static const std::vector<const OpDef*> all = [] {
     std::vector<const OpDef*> made;
-    for (const OpDef& op : definitions()) made.push_back(&op);
+    for (const OpDef& op : definitions()) {
+      if (!op.name.empty()) made.push_back(&op);
+    }
     return made;
   }();
   return all;

@@ -121,6 +121,7 @@ Made create(const KernelQuery& query, const KernelCandidate&,
 std::vector<CpuKernels> collect() {
   std::vector<CpuKernels> kernels;
   for (const UpdateForm& form : kUpdateForms) {
+    if (form.rows_op.empty()) continue;
     kernels.push_back({form.rows_op, candidates, create});
   }
   return kernels;

@@ -76,6 +76,7 @@ Result<cuda::OpCode> update(const KernelQuery& query, const CudaSettings&) {
 std::vector<CudaKernels> collect() {
   std::vector<CudaKernels> kernels;
   for (const UpdateForm& form : kUpdateForms) {
+    if (form.rows_op.empty()) continue;
     kernels.push_back({form.rows_op, update});
   }
   return kernels;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "ops/update/step_function.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -117,7 +119,9 @@ InferFn infer_of(const UpdateForm& form) {
 }
 
 graph::OpDef make_update(const UpdateForm& form) {
-  std::vector<graph::InPlace> in_place = {{0, 0}};
+  // What LAMB gives first stands for the gradient: the parameter is read again.
+  const int replaced = form.rule == UpdateRule::lamb ? 1 : 0;
+  std::vector<graph::InPlace> in_place = {{replaced, 0}};
   for (int k = 0; k < form.states; ++k) in_place.push_back({k + 2, k + 1});
   return make_op(form.op, infer_of(form), std::move(in_place));
 }
@@ -147,7 +151,7 @@ std::vector<const graph::OpDef*> collect() {
   std::vector<const graph::OpDef*> all;
   for (const graph::OpDef& op : ops.updates) all.push_back(&op);
   all.insert(all.end(), {&ops.increment, &ops.accumulate, &ops.all_finite,
-                         &ops.scale_step});
+                         &ops.scale_step, &step_function_op()});
   return all;
 }
 

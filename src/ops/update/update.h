@@ -43,6 +43,10 @@ std::vector<graph::ValueId> update_operands(const UpdateForm& form,
 //   ..._momentum  m behind v: m' = momentum * m + that step; p - m'
 //   ..._centered  a last: a' = rho * a + (1 - rho) g; v' - a'^2 under the root
 //   adagrad       a' = a + g^2; p - rate * g / sqrt(a' + epsilon)
+//   lamb          m', v' as adam; instead of a parameter it gives the change
+//                 before its trust ratio, 0 behind a closed gate:
+//                 rate * (m'' / (sqrt(v'') + epsilon) + weight_decay * p), with
+//                 m'' = m' / (1 - beta_1^t) and v'' = v' / (1 - beta_2^t)
 std::vector<graph::ValueId> emit_update(graph::Builder& builder,
                                         const UpdateForm& form,
                                         const UpdateInputs& inputs,

@@ -6,6 +6,7 @@
 
 #include "device/cpu/compute_threads.h"
 #include "ops/update/flush_tiny.h"
+#include "ops/update/step_function_cpu.h"
 #include "ops/update/update.h"
 #include "ops/update/update_rule.h"
 
@@ -60,12 +61,16 @@ class UpdateKernel final : public Kernel {
   }
 
   // In place, as planned, nothing is copied.
-  static void keep(const UpdateArgs<T>& update, std::int64_t begin,
-                   std::int64_t end) {
+  void keep(const UpdateArgs<T>& update, std::int64_t begin,
+            std::int64_t end) const {
     const auto copy = [&](const T* from, T* to) {
       if (from != to) std::copy(from + begin, from + end, to + begin);
     };
-    copy(update.parameter, update.new_parameter);
+    if (settings_.rule.form.rule == UpdateRule::lamb) {
+      std::fill(update.new_parameter + begin, update.new_parameter + end, T(0));
+    } else {
+      copy(update.parameter, update.new_parameter);
+    }
     for (std::size_t k = 0; k < update.states.size(); ++k) {
       copy(update.states[k], update.new_states[k]);
     }
@@ -280,7 +285,8 @@ std::vector<CpuKernels> collect() {
       {"increment", scalar_candidates, create_scalar},
       {"accumulate", scalar_candidates, create_scalar},
       {"all_finite", finite_candidates, create_finite},
-      {"scale_step", scalar_candidates, create_scalar}};
+      {"scale_step", scalar_candidates, create_scalar},
+      step_function_cpu_kernel()};
   for (const UpdateForm& form : kUpdateForms) {
     kernels.push_back({form.op, candidates, create});
   }

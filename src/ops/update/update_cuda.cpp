@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/cuda_text.h"
+#include "ops/update/step_function_cuda.h"
 #include "ops/update/update.h"
 
 namespace plimsoll::ops {
@@ -83,6 +84,20 @@ constexpr std::string_view kAdamW =
       p = mul_add(-rate, div(s0, add(root(s1), $epsilon)), mul(keep, p));
 )";
 
+constexpr std::string_view kLambRate =
+    R"(  const C given = (C)load(in$rate_input[0]);
+  const C t = (C)in$step_input[0];
+  const C fix = root(-expm1_of(mul(t, $log_beta_2)));
+  const C rate = div(mul(given, fix), -expm1_of(mul(t, $log_beta_1)));
+  const C small = mul($epsilon, fix);
+  const C decay = mul(given, $weight_decay);
+)";
+constexpr std::string_view kLamb =
+    R"(      s0 = mul_add(sub(g, s0), $gain_1, s0);
+      s1 = mul_add(-mul_add(-g, g, s1), $gain_2, s1);
+      p = mul_add(rate, div(s0, add(root(s1), small)), mul(decay, p));
+)";
+
 // In the order of the rules.
 constexpr std::array<Rule, kUpdateRules> kRules = {
     {{kRate, kSgd},
@@ -94,7 +109,8 @@ constexpr std::array<Rule, kUpdateRules> kRules = {
      {kRate, kRmspropMomentum},
      {kRate, kRmspropCentered},
      {kRate, kRmspropCenteredMomentum},
-     {kRate, kAdagrad}}};
+     {kRate, kAdagrad},
+     {kLambRate, kLamb}}};
 
 constexpr std::string_view kLoop = R"(  typedef $T T;
   typedef $C C;
@@ -144,20 +160,35 @@ CudaUpdateText text_of(const KernelQuery& query, const UpdateForm& form,
           numbers_filled(rule.element, query, form, compute)};
 }
 
-// A closed gate: everything stays. In place, as planned, nothing is copied.
-std::string keep_text(int states, std::int64_t width, std::int64_t elements) {
-  std::string text = "  if (gate == (C)0) {\n";
-  for (int k = -1; k < states; ++k) {
-    const int from = k < 0 ? 0 : k + 2;
-    text += cuda_text(
-        R"(    if ((const void*)out$to != (const void*)in$from) {
-      for (I i = (I)(block * 512 + threadIdx.x) * $V; i < $N;
+// A closed gate: everything stays, and LAMB's change is 0. In place, as
+// planned, nothing is copied.
+std::string keep_text(const UpdateForm& form, std::int64_t width,
+                      std::int64_t elements) {
+  constexpr std::string_view kEach =
+      R"(      for (I i = (I)(block * 512 + threadIdx.x) * $V; i < $N;
            i += (I)blocks * (512 * $V)) {
-        write<$V>(out$to + i, read<$V>(in$from + i));
+        $what
       }
-    }
-)",
-        {{"to", k + 1}, {"from", from}, {"V", width}, {"N", elements}});
+)";
+  std::string text = "  if (gate == (C)0) {\n";
+  const bool zero = form.rule == UpdateRule::lamb;
+  if (zero) {
+    text += cuda_text(kEach, {{"V", width},
+                              {"N", elements},
+                              {"what", fmt::format("for (int j = 0; j < {}; ++j"
+                                                   ") out0[i + j] = (T)0;",
+                                                   width)}});
+  }
+  for (int k = zero ? 0 : -1; k < form.states; ++k) {
+    const int from = k < 0 ? 0 : k + 2;
+    text += fmt::format("    if ((const void*)out{} != (const void*)in{}) {{\n",
+                        k + 1, from);
+    text += cuda_text(kEach, {{"V", width},
+                              {"N", elements},
+                              {"what", fmt::format("write<{0}>(out{1} + i, "
+                                                   "read<{0}>(in{2} + i));",
+                                                   width, k + 1, from)}});
+    text += "    }\n";
   }
   return text + "    return;\n  }\n";
 }
@@ -174,8 +205,7 @@ Result<cuda::OpCode> update(const KernelQuery& query, const CudaSettings&) {
   const std::int64_t width = cuda_width(size_of(dtype), elements);
   const CudaUpdateText text = text_of(query, *form, query.inputs.size());
   std::string reads, loads, stores, writes;
-  const std::string keep =
-      text.gated ? keep_text(text.states, width, elements) : "";
+  const std::string keep = text.gated ? keep_text(*form, width, elements) : "";
   for (int k = 0; k < text.states; ++k) {
     reads += fmt::format("    Vec<T, {0}> state{1} = read<{0}>(in{2} + i);\n",
                          width, k, k + 2);
@@ -314,7 +344,8 @@ std::vector<CudaKernels> collect() {
   std::vector<CudaKernels> kernels = {{"increment", increment},
                                       {"accumulate", accumulate},
                                       {"all_finite", all_finite},
-                                      {"scale_step", scale_step}};
+                                      {"scale_step", scale_step},
+                                      step_function_cuda_kernel()};
   for (const UpdateForm& form : kUpdateForms) {
     kernels.push_back({form.op, update});
   }

@@ -18,6 +18,7 @@ enum class UpdateRule {
   rmsprop_centered,
   rmsprop_centered_momentum,
   adagrad,
+  lamb,
 };
 
 // Inputs: parameter, gradient, states, rate, perhaps step and gate. Outputs:
@@ -25,7 +26,7 @@ enum class UpdateRule {
 struct UpdateForm {
   UpdateRule rule = UpdateRule::sgd;
   std::string_view op;
-  std::string_view rows_op;  // of a table's rows
+  std::string_view rows_op;  // of a table's rows; empty: it has none
   int states = 0;
   bool step = false;  // takes the number of the update
 
@@ -55,6 +56,7 @@ inline constexpr std::array kUpdateForms = {
                "rmsprop_centered_momentum", "rmsprop_centered_momentum_rows",
                3},
     UpdateForm{UpdateRule::adagrad, "adagrad", "adagrad_rows", 1},
+    UpdateForm{UpdateRule::lamb, "lamb", "", 2, true},
 };
 inline constexpr std::size_t kUpdateRules = kUpdateForms.size();
 

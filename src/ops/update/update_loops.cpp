@@ -175,6 +175,30 @@ void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
   });
 }
 
+template <class T>
+void lamb(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
+  using S = Simd<T>;
+  const auto rate = S::set(args.rate);
+  const auto gain = S::set(args.gain);
+  const auto keep = S::set(args.keep);
+  const auto gain_1 = S::set(args.gain_1);
+  const auto gain_2 = S::set(args.gain_2);
+  const auto epsilon = S::set(args.epsilon);
+  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
+    const auto gradient = S::mul(gain, load(args.gradient));
+    const auto old_first = load(args.states[0]);
+    const auto old_second = load(args.states[1]);
+    const auto first = S::fma(S::sub(gradient, old_first), gain_1, old_first);
+    const auto fall = S::fnma(gradient, gradient, old_second);
+    const auto second = S::fnma(fall, gain_2, old_second);
+    const auto decay = S::mul(keep, load(args.parameter));
+    store(args.new_states[0], first);
+    store(args.new_states[1], second);
+    store(args.new_parameter,
+          S::fma(rate, Quotient<T>::of(first, second, epsilon), decay));
+  });
+}
+
 template <class Bits>
 bool finite(const Bits* x, std::int64_t n, Bits exponent) {
   Bits found = 0;
@@ -195,7 +219,8 @@ constexpr UpdateTable<T> table_of() {
           rmsprop<T, true, false>,
           rmsprop<T, false, true>,
           rmsprop<T, true, true>,
-          adagrad<T>};
+          adagrad<T>,
+          lamb<T>};
 }
 
 }  // namespace

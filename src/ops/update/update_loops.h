@@ -20,7 +20,8 @@ struct UpdateArgs {
   std::array<T*, 3> new_states = {};
   T gain = 1;  // of the gradient; 0: nothing is to be done
   T rate = 0;  // step size; Adam's with both corrections
-  T keep = 1;  // the parameter's factor: 1 - rate * weight decay
+  // The parameter's factor: 1 - rate * weight decay; of LAMB the latter alone.
+  T keep = 1;
   T momentum = 0;
   T gain_1 = 0;  // 1 - beta 1
   T gain_2 = 0;  // 1 - beta 2, or 1 - rho

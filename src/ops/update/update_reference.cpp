@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ops/update/step_function_reference.h"
 #include "ops/update/update.h"
 
 namespace plimsoll::ops {
@@ -20,7 +21,12 @@ void update(const Tensors& in, const graph::Attrs& attrs, Tensors& out) {
   }
   const int at = kForm.gate(in.size());
   const double gate = at < 0 ? 1 : scalar(in[static_cast<std::size_t>(at)]);
-  if (gate == 0) return;
+  if (gate == 0) {
+    if (kRule == UpdateRule::lamb) {
+      out[0].values.assign(out[0].values.size(), 0);
+    }
+    return;
+  }
   const UpdateNumbers numbers = update_numbers(kForm, in, attrs);
   std::vector<double> states(out.size() - 1);
   for (std::size_t i = 0; i < out[0].values.size(); ++i) {
@@ -78,10 +84,12 @@ constexpr Reference kReferences[] = {
     {"rmsprop_centered_momentum",
      update<UpdateRule::rmsprop_centered_momentum>},
     {"adagrad", update<UpdateRule::adagrad>},
+    {"lamb", update<UpdateRule::lamb>},
     {"increment", increment},
     {"accumulate", accumulate},
     {"all_finite", all_finite},
-    {"scale_step", scale_step}};
+    {"scale_step", scale_step},
+    {"step_function", step_function_reference}};
 
 double attr(const UpdateNumbers& numbers, const char* name) {
   return numbers.attrs->get<double>(name);
@@ -96,6 +104,18 @@ void adam(const UpdateNumbers& n, double g, double& p, std::span<double> s) {
                            (1 - std::pow(beta_1, n.step));
   p -= n.rate * attr(n, "weight_decay") * p;  // Adam has none
   p -= corrected * s[0] / (std::sqrt(s[1]) + attr(n, "epsilon"));
+}
+
+// Leaves the change in `p`.
+void lamb(const UpdateNumbers& n, double g, double& p, std::span<double> s) {
+  const double beta_1 = attr(n, "beta_1");
+  const double beta_2 = attr(n, "beta_2");
+  s[0] = beta_1 * s[0] + (1 - beta_1) * g;
+  s[1] = beta_2 * s[1] + (1 - beta_2) * g * g;
+  const double m = s[0] / (1 - std::pow(beta_1, n.step));
+  const double v = s[1] / (1 - std::pow(beta_2, n.step));
+  p = n.rate *
+      (m / (std::sqrt(v) + attr(n, "epsilon")) + attr(n, "weight_decay") * p);
 }
 
 void rmsprop(const UpdateNumbers& n, double g, double& p, std::span<double> s,
@@ -149,6 +169,8 @@ void update_element(UpdateRule rule, const UpdateNumbers& n, double g,
       return rmsprop(n, g, p, s, nullptr, &s[1]);
     case UpdateRule::rmsprop_centered_momentum:
       return rmsprop(n, g, p, s, &s[1], &s[2]);
+    case UpdateRule::lamb:
+      return lamb(n, g, p, s);
     case UpdateRule::adagrad:
       s[0] += g * g;
       p -= n.rate * g / std::sqrt(s[0] + attr(n, "epsilon"));

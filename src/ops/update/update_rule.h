@@ -75,10 +75,14 @@ UpdateArgs<T> update_arguments(const UpdateSettings& settings,
   const auto rate = static_cast<double>(update.rate);
   const auto t = static_cast<double>(
       *static_cast<const std::int64_t*>(args.inputs[form.rate() + 1]));
+  const double root = std::sqrt(1 - std::pow(settings.beta_2, t));
   update.rate =
-      static_cast<T>(rate * std::sqrt(1 - std::pow(settings.beta_2, t)) /
-                     (1 - std::pow(settings.beta_1, t)));
+      static_cast<T>(rate * root / (1 - std::pow(settings.beta_1, t)));
   update.keep = static_cast<T>(1 - rate * settings.weight_decay);
+  if (form.rule == UpdateRule::lamb) {
+    update.keep = static_cast<T>(rate * settings.weight_decay);
+    update.epsilon = static_cast<T>(settings.epsilon * root);
+  }
   update.gain_1 = static_cast<T>(1 - settings.beta_1);
   update.gain_2 = static_cast<T>(1 - settings.beta_2);
   return update;

@@ -6,11 +6,78 @@
 #include "base/units.h"
 #include "train/job_file/job_file_sections.h"
 #include "train/optimizer_keys.h"
+#include "train/schedule.h"
 
 namespace plimsoll::train {
 namespace {
 
 using std::string_view;
+
+void read_reals(TableReader& table, std::string_view key,
+                std::vector<double>& out) {
+  const JobValue* const values = table.array(key);
+  if (values == nullptr) return;
+  for (const JobValue& item : values->items) {
+    const bool whole = item.kind == JobValue::Kind::integer;
+    if (!whole && item.kind != JobValue::Kind::real) {
+      table.complain(
+          key, fmt::format("must hold numbers, not {}", describe(item.kind)));
+      return;
+    }
+    out.push_back(whole ? static_cast<double>(item.integer) : item.real);
+  }
+}
+
+ScheduleSpec read_schedule(JobErrors& errors, const JobValue& value,
+                           const std::string& path) {
+  ScheduleSpec schedule;
+  TableReader kind(errors, value, path, "a schedule");
+  kind.require("type", "a `type`: " + list_of(schedules()));
+  kind.read_name("type", schedules(), "schedule", schedule.type);
+  const ScheduleDef* const def = find_schedule(schedule.type);
+  if (errors.any() || def == nullptr) return schedule;
+
+  std::vector<string_view> keys = {"type"};
+  for (const ScheduleNumber& number : def->numbers) keys.push_back(number.key);
+  for (const ScheduleSwitch& one : def->switches) keys.push_back(one.key);
+  if (def->pieces) keys.insert(keys.end(), {"boundaries", "values"});
+  TableReader table(errors, value, path, schedule.type);
+  table.allow(keys);
+  for (const ScheduleNumber& number : def->numbers) {
+    if (number.required) {
+      table.require(number.key, fmt::format("a `{}`: {}", number.key,
+                                            wording(number.range)));
+    }
+    table.read(number.key, number.range, schedule.*number.field);
+  }
+  for (const ScheduleSwitch& one : def->switches) {
+    table.read(one.key, schedule.*one.field);
+  }
+  if (def->pieces) {
+    read_reals(table, "boundaries", schedule.boundaries);
+    read_reals(table, "values", schedule.values);
+  }
+  if (errors.any()) return schedule;
+  if (const Status right = check_schedule(schedule); !right.ok()) {
+    errors.add(value, path, right.error().message);
+  }
+  return schedule;
+}
+
+// A number or a table.
+void read_rate(TableReader& table, RealRange range, OptimizerSpec& optimizer) {
+  constexpr const char* kKey = "learning_rate";
+  const JobValue* const value = table.find(kKey);
+  if (value == nullptr || value->kind != JobValue::Kind::table) {
+    table.read(kKey, range, optimizer.learning_rate);
+    return;
+  }
+  optimizer.schedule =
+      read_schedule(table.errors(), *value, table.path_of(kKey));
+  if (!table.errors().any()) {
+    optimizer.learning_rate = nominal_rate(optimizer.schedule);
+  }
+}
 
 OptimizerSpec read_optimizer(JobErrors& errors, const JobValue& value,
                              const std::string& path) {
@@ -28,10 +95,19 @@ OptimizerSpec read_optimizer(JobErrors& errors, const JobValue& value,
   TableReader table(errors, value, path, optimizer.type);
   table.allow(keys);
   for (const OptimizerNumber& number : def->numbers) {
+    if (number.key == "learning_rate") {
+      read_rate(table, number.range, optimizer);
+      continue;
+    }
     table.read(number.key, number.range, optimizer.*number.field);
   }
   for (const OptimizerSwitch& one : def->switches) {
     table.read(one.key, optimizer.*one.field);
+  }
+  int clippings = 0;
+  for (const OptimizerNumber& key : clipping_keys()) {
+    if (!table.has(key.key) || ++clippings == 1) continue;
+    table.complain(key.key, kOneClipping);
   }
   return optimizer;
 }

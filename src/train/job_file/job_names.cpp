@@ -6,6 +6,7 @@
 
 #include "data/recipe.h"
 #include "train/optimizer_keys.h"
+#include "train/schedule.h"
 
 namespace plimsoll::train {
 namespace {
@@ -67,6 +68,14 @@ Names optimizers() {
     return names;
   }();
   return kOptimizers;
+}
+Names schedules() {
+  static const std::vector<string_view> kSchedules = [] {
+    std::vector<string_view> names;
+    for (const ScheduleDef& def : schedule_defs()) names.push_back(def.type);
+    return names;
+  }();
+  return kSchedules;
 }
 Names losses() { return kLosses; }
 Names metrics() { return kMetrics; }

@@ -13,6 +13,7 @@ Names label_types();
 Names residencies();
 Names stages();
 Names optimizers();
+Names schedules();
 Names losses();
 Names metrics();
 Names precisions();

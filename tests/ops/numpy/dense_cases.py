@@ -239,6 +239,22 @@ def update():
              (P - R * decay * P - size * first / (np.sqrt(second) + 1e-7),
               first, second), attrs)
     more_updates("update", p, g, m, v, rate)
+    case("update", "lamb", [p, g, m, v, rate, step],
+         (R * (first / (1 - 0.9**7) /
+               (np.sqrt(second / (1 - 0.999**7)) + 1e-6) + 0.02 * P),
+          first, second),
+         {"beta_1": {"double": 0.9}, "beta_2": {"double": 0.999},
+          "epsilon": {"double": 1e-6}, "weight_decay": {"double": 0.02}})
+    warm = {"function": {"string": "cosine_decay"},
+            "initial_learning_rate": {"double": 0.25},
+            "decay_steps": {"double": 8.0}, "alpha": {"double": 0.125},
+            "warmup_target": {"double": 0.5}, "warmup_steps": {"double": 4.0},
+            "dtype": {"string": "f64"}}
+    for at, value in ((2, 0.375),
+                      (7, 0.5 * (0.875 * (1 + math.cos(math.pi * 3 / 8)) / 2
+                                 + 0.125))):
+        case("update", "step_function", [np.array(at, dtype=np.int64)],
+             np.array(value), warm, name=f"cosine_decay_{at}", dtypes=["f64"])
     case("update", "increment", [step], np.array(8.0), dtypes=["i64"])
     total = np.array(3.25, dtype=np.float64)
     case("update", "accumulate", [total, rate], np.array(3.25 + R),

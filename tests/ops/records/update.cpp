@@ -31,6 +31,7 @@ graph::Attrs attrs_of(UpdateRule rule) {
       return {{"epsilon", 1e-7}};
     case UpdateRule::adam:
       return adam;
+    case UpdateRule::lamb:
     case UpdateRule::adamw: {
       graph::Attrs adamw = adam;
       adamw.set("weight_decay", 0.01);
@@ -46,6 +47,7 @@ Range range_of(UpdateRule rule, int state) {
   switch (rule) {
     case UpdateRule::adam:
     case UpdateRule::adamw:
+    case UpdateRule::lamb:
       return state == 1 ? Range{0, 1} : Range{};  // a mean of squares
     case UpdateRule::adagrad:
       return {0.1, 2};
@@ -81,10 +83,57 @@ OpRecord update(const std::string& suffix, const UpdateForm& form,
   return record;
 }
 
+// Before, at and behind what a schedule changes at.
+std::vector<OpRecord> step_function_records() {
+  const graph::Attrs decay{{"initial_learning_rate", 0.5},
+                           {"decay_steps", 10.0},
+                           {"decay_rate", 0.75},
+                           {"end_learning_rate", 0.01},
+                           {"power", 2.0},
+                           {"alpha", 0.1},
+                           {"boundaries", std::vector<double>{4, 10}},
+                           {"values", std::vector<double>{0.5, 0.25, 0.125}}};
+  std::vector<std::pair<std::string, graph::Attrs>> functions;
+  const auto add = [&](const std::string& function, const std::string& suffix,
+                       const std::string& key, graph::Attr value) {
+    graph::Attrs attrs = decay;
+    attrs.set("function", function);
+    attrs.set(key, std::move(value));
+    functions.emplace_back(function + suffix, std::move(attrs));
+  };
+  add("power", "", "exponent", -0.8);
+  for (const bool on : {false, true}) {
+    const std::string suffix = on ? "_on" : "";
+    add("exponential_decay", suffix, "staircase", on);
+    add("inverse_time_decay", suffix, "staircase", on);
+    add("polynomial_decay", suffix, "cycle", on);
+    add("cosine_decay", suffix, "warmup_target", on ? 0.75 : 0.0);
+    if (on) functions.back().second.set("warmup_steps", 4.0);
+  }
+  add("piecewise_constant", "", "power", 1.0);
+  std::vector<OpRecord> records;
+  for (const auto& [name, attrs] : functions) {
+    for (const double step : {0, 1, 3, 4, 5, 9, 10, 11, 14, 20, 1000}) {
+      OpRecord record;
+      record.name = "step_function_" + name + "_" + std::to_string(int(step));
+      record.op = op_named("step_function");
+      record.inputs = {{DType::i64, Shape{}}};
+      record.ranges = {{step, step, true}};
+      record.attrs = attrs;
+      record.attrs.set("dtype", std::string("f64"));
+      records.push_back(record);
+    }
+    records.back().name += "_f32";
+    records.back().attrs.set("dtype", std::string("f32"));
+    records.back().tolerance = 1e-6;
+  }
+  return records;
+}
+
 }  // namespace
 
 std::vector<OpRecord> update_records() {
-  std::vector<OpRecord> records;
+  std::vector<OpRecord> records = step_function_records();
   // A scalar, less than a vector, odd rests, and enough to be split.
   const std::vector<std::pair<std::string, Shape>> shapes = {
       {"scalar", Shape{}},

@@ -3,8 +3,8 @@
 
   .venv-peers/bin/python tests/train/optimizers/make_vectors.py
 
-Everything is f64 but the learning rate, which Keras keeps in f32: the rates
-here are exact in it. optimizers_test.cpp reads the result and needs no Keras.
+Everything is f64 but learning rates and clipping, which Keras keeps in f32: the
+numbers here are exact in it. optimizers_test.cpp reads the result and needs no Keras.
 """
 import json
 import os
@@ -56,12 +56,31 @@ def run(kind, **options):
         optimizer.apply([keras.ops.convert_to_tensor(
             gradients[name].astype(np.float64)) for name in SHAPES])
         updates.append([flat(p.numpy()) for p in parameters])
+    if callable(options.get("learning_rate")):
+        options.pop("learning_rate")
     return {"optimizer": toml({"type": kind.lower(), **options}),
             "updates": updates}
 
 
+SCHEDULES = {
+    "ExponentialDecay": "exponential_decay",
+    "InverseTimeDecay": "inverse_time_decay",
+    "PolynomialDecay": "polynomial_decay",
+    "CosineDecay": "cosine_decay",
+    "PiecewiseConstantDecay": "piecewise_constant",
+}
+
+
+def scheduled(kind, **options):
+    schedule = getattr(keras.optimizers.schedules, kind)(**options)
+    made = run("SGD", learning_rate=schedule)
+    rate = {"type": SCHEDULES[kind], **options}
+    return {**made,
+            "optimizer": toml({"type": "sgd", "learning_rate": rate})}
+
+
 def flat(array):
-    return [float(value) for value in np.asarray(array).ravel()]
+    return [float(f"{value:.12g}") for value in np.asarray(array).ravel()]
 
 
 def cases():
@@ -76,13 +95,34 @@ def cases():
     yield run("Adagrad", learning_rate=RATE)
     yield run("Adagrad", learning_rate=RATE, initial_accumulator_value=0.5,
               epsilon=1e-3)
+    for clipping in ("clipnorm", "clipvalue", "global_clipnorm"):
+        yield run("SGD", learning_rate=RATE, **{clipping: 0.75})
+        yield run("Adam", learning_rate=RATE, **{clipping: 0.75})
+    for staircase in (False, True):
+        for kind in ("ExponentialDecay", "InverseTimeDecay"):
+            yield scheduled(kind, initial_learning_rate=0.5, decay_steps=2,
+                            decay_rate=0.75, staircase=staircase)
+    for cycle in (False, True):
+        yield scheduled("PolynomialDecay", initial_learning_rate=0.5,
+                        decay_steps=3, end_learning_rate=0.125, power=2.0,
+                        cycle=cycle)
+    yield scheduled("CosineDecay", initial_learning_rate=0.5, decay_steps=4,
+                    alpha=0.25)
+    yield scheduled("CosineDecay", initial_learning_rate=0.0, decay_steps=3,
+                    warmup_target=0.5, warmup_steps=2)
+    yield scheduled("PiecewiseConstantDecay", boundaries=[1, 3],
+                    values=[0.5, 0.25, 0.125])
+    yield run("Lamb", learning_rate=RATE, epsilon=1e-6)
+    yield run("Adafactor", learning_rate=RATE)
+    yield run("Adafactor", learning_rate=0.5, beta_2_decay=-0.5,
+              epsilon_2=0.25, clip_threshold=0.5)
 
 
 def main():
     whole = {
         "shapes": list(SHAPES.values()),
-        "start": [flat(START[name]) for name in SHAPES],
-        "gradients": [[flat(one[name]) for name in SHAPES]
+        "start": [START[name].ravel().tolist() for name in SHAPES],
+        "gradients": [[one[name].ravel().tolist() for name in SHAPES]
                       for one in GRADIENTS],
         "cases": list(cases()),
     }
