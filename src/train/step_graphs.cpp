@@ -264,8 +264,9 @@ class GraphMaker {
                          ? ops::multiply(builder, scalars.gate, group)
                          : group;
     }
-    PLIMSOLL_ASSIGN(graphs_.starts, add_updates(builder, train_.optimizer,
-                                                parameters, gradients, scalars));
+    PLIMSOLL_ASSIGN(
+        graphs_.starts,
+        add_updates(builder, train_.optimizer, parameters, gradients, scalars));
     builder.set_scope("counters");
     builder.assign(step, scalars.step);
     return builder.status();
