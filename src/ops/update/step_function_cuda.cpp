@@ -24,13 +24,14 @@ constexpr std::string_view kPolynomial =
     R"(    if (share > 1.0) share = 1.0;
     value = add(mul($range, power_of(sub(1.0, share), $power)), $end);
 )";
+// cos() would need memory of its own for large arguments.
 constexpr std::string_view kCosine =
     R"(    if (step < $warmup_steps) {
       value = add($initial, mul($rise, div(step, $warmup_steps)));
     } else {
       f64 share = div(sub(step, $warmup_steps), $decay_steps);
       if (share > 1.0) share = 1.0;
-      const f64 wave = mul(0.5, add(1.0, cos(mul($pi, share))));
+      const f64 wave = mul(0.5, add(1.0, cospi(share)));
       value = mul($from, add(mul($fall, wave), $alpha));
     }
 )";
@@ -80,8 +81,7 @@ std::string text_of(const StepFunction& function) {
              {"rise", number(function.warmup_target - function.initial)},
              {"from", number(warm ? function.warmup_target : function.initial)},
              {"alpha", number(function.alpha)},
-             {"fall", number(1 - function.alpha)},
-             {"pi", number(3.14159265358979323846)}});
+             {"fall", number(1 - function.alpha)}});
 }
 
 // In f64, by one thread: the host has nothing to do between two steps.
