@@ -94,7 +94,7 @@ TEST(HostMemorySourceTest, MemoryComesAndGoesInReservedAddresses) {
   const std::int64_t page = source.granularity_bytes();
   const std::int64_t reserved = 64 * kGiB;
   anonymous_bytes();  // the reader's own first steps
-  const std::int64_t before = anonymous_bytes();
+  [[maybe_unused]] const std::int64_t before = anonymous_bytes();
   auto* start = static_cast<std::byte*>(source.reserve(reserved));
   ASSERT_NE(start, nullptr);
   EXPECT_EQ(source.mapped_bytes(), 0);

@@ -1,5 +1,5 @@
 #include <fmt/args.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "train/callbacks/monitored.h"
 #include "train/session_state.h"
