@@ -6,7 +6,9 @@
 // A tensor is a handle: copies share the value, which never changes. Its memory
 // goes back when the last handle goes. Everything throws Exception: bad_input
 // for shapes that do not fit (it names them), over_budget where the line would
-// be passed; whatever was there before is then as it was.
+// be passed; whatever was there before is then as it was. Tensors of a session
+// are computed by one thread at a time. Integers and booleans are indices and
+// labels: arithmetic is of floating types.
 #pragma once
 
 #include <cstdint>
@@ -77,8 +79,11 @@ class Tensor {
   std::string to_string() const;
 
   // x[2], x[{1, pl::slice(0, 3)}], x[{pl::slice(), pl::newaxis}]
-  Tensor operator[](std::initializer_list<Index> index) const;
+  Tensor operator[](std::initializer_list<Index> index) const {
+    return at(index);
+  }
   Tensor operator[](std::int64_t row) const;
+  Tensor at(const std::vector<Index>& index) const;
 
   Tensor reshape(Extents shape) const;  // one extent may be -1
   Tensor cast(DType dtype) const;

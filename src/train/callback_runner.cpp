@@ -108,6 +108,14 @@ double CallbackRunner::learning_rate() {
 }
 
 void CallbackRunner::set_learning_rate(double rate) {
+  const std::string& schedule = running_.job().train.optimizer.schedule.type;
+  if (!schedule.empty()) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("the learning rate follows {}, which would set it "
+                             "again with the next update: give the optimizer a "
+                             "number instead",
+                             schedule)});
+  }
   if (!std::isfinite(rate) || rate < 0) {
     throw_error(
         {ErrorCode::bad_input,

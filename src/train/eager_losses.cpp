@@ -1,4 +1,6 @@
 // Losses of tensors, at once.
+#include <fmt/core.h>
+
 #include "ops/elementwise/elementwise.h"
 #include "ops/loss/loss.h"
 #include "ops/movement/movement.h"
@@ -20,6 +22,28 @@ ValueId log_of(Builder& builder, ValueId probabilities) {
                   ops::clip(builder, probabilities, kLeast, 1 - kLeast));
 }
 
+// Labels as predictions are: {n} beside {n, 1} is taken as such. Broadcasting
+// the one over the other would compare all with all.
+ValueId aligned(Builder& builder, std::string_view name, ValueId labels,
+                ValueId predictions) {
+  const graph::TensorType wanted = builder.type(predictions);
+  const Shape given = builder.type(labels).shape;
+  const auto without_last = [](const Shape& shape) {
+    auto dims = shape.dims();
+    if (!dims.empty() && dims.back() == Dim(1)) dims.pop_back();
+    return dims;
+  };
+  if (without_last(given) != without_last(wanted.shape)) {
+    builder.fail(
+        {ErrorCode::bad_input,
+         fmt::format("{}: labels {} do not fit predictions {}", name,
+                     builder.type(labels).to_string(), wanted.to_string())});
+    return {};
+  }
+  return ops::reshape(builder, ops::cast(builder, labels, wanted.dtype),
+                      wanted.shape);
+}
+
 // One number an example.
 ValueId losses(Builder& builder, std::string_view name, ValueId labels,
                ValueId predictions) {
@@ -29,8 +53,8 @@ ValueId losses(Builder& builder, std::string_view name, ValueId labels,
         builder, log_of(builder, predictions),
         ops::cast(builder, labels, DType::i32));
   }
-  const DType dtype = builder.type(predictions).dtype;
-  const ValueId dense = ops::cast(builder, labels, dtype);
+  const ValueId dense = aligned(builder, name, labels, predictions);
+  if (!builder.ok()) return {};
   if (name == categorical_crossentropy.name) {
     return ops::softmax_cross_entropy(builder, log_of(builder, predictions),
                                       dense);

@@ -36,7 +36,7 @@ void Model::Impl::check_idle(const char* action) const {
 }
 
 std::int64_t Model::Impl::held_bytes(Space space) const {
-  return state().machine().ledger().held_bytes(space);
+  return state().held_bytes(space);
 }
 
 JobSpec Model::Impl::job_of(std::int64_t epochs) const {

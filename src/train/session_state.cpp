@@ -61,7 +61,7 @@ SessionState::SessionState(const SessionOptions& options)
   runtime::enter_eager(eager_);
 }
 
-SessionState::~SessionState() = default;
+SessionState::~SessionState() { close_eager(); }
 
 Machine& SessionState::machine() const {
   if (!place_.machine) {
@@ -75,6 +75,12 @@ Machine& SessionState::machine() const {
 Line SessionState::line() const {
   return {place_.budget.bytes,
           place_.device_budget ? place_.device_budget->bytes : 0};
+}
+
+std::int64_t SessionState::held_bytes(Space space) const {
+  const std::int64_t held = machine().ledger().held_bytes(space);
+  const bool process = space == Space::host && eager_;
+  return process ? held - eager_->process_held_bytes() : held;
 }
 
 void SessionState::check_trains() const {
@@ -94,14 +100,17 @@ void SessionState::use_device() {
   }
 }
 
+void SessionState::close_eager() noexcept {
+  if (!eager_) return;
+  eager_->close();
+  runtime::leave_eager(eager_.get());
+}
+
 bool SessionState::close() noexcept {
   if (running_ > 0) return false;
   const std::lock_guard lock(mutex_);
   for (SessionUser* const user : users_) user->let_go();
-  if (eager_) {
-    eager_->close();
-    runtime::leave_eager(eager_.get());
-  }
+  close_eager();
   place_.machine.reset();
   return true;
 }

@@ -31,6 +31,9 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   }
   Line line() const;
 
+  // What tensors and models hold; the process itself is part of each plan.
+  std::int64_t held_bytes(Space space) const;
+
   // Throws where the session is for planning alone.
   void check_trains() const;
   // Takes the device's context unless that is done. Nothing on the CPU.
@@ -44,7 +47,10 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   // Stands while a job runs.
   class Running {
    public:
-    explicit Running(SessionState& state) : state_(state) { ++state_.running_; }
+    explicit Running(SessionState& state) : state_(state) {
+      ++state_.running_;
+      if (state_.eager_) state_.eager_->release_process();
+    }
     ~Running() { --state_.running_; }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
@@ -55,6 +61,8 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
 
  private:
   friend class SessionUser;
+  void close_eager() noexcept;
+
   RunOptions options_;
   Workplace place_;
   std::shared_ptr<runtime::Eager> eager_;  // null on a device

@@ -27,6 +27,34 @@ TEST(EagerSession, ActivationsAndLossesCanBeCalled) {
               -std::log(0.75), 1e-6);
 }
 
+// {n} beside {n, 1} is not n times n.
+TEST(EagerSession, LabelsAreTakenAsPredictionsAre) {
+  const Session session({.host = "256MiB", .threads = 1});
+  const Tensor labels = Tensor::of(std::vector<float>{1, 2, 3}, {3});
+  const Tensor guess = Tensor::of(std::vector<float>{1, 2, 5}, {3, 1});
+  EXPECT_NEAR(mean_squared_error(labels, guess).item(), 4.0 / 3, 1e-6);
+  try {
+    mean_squared_error(labels, ones({4}));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Exception& wrong) {
+    EXPECT_THAT(wrong.what(), HasSubstr("labels f32[3] do not fit predictions "
+                                        "f32[4]"));
+  }
+}
+
+// A plan counts the process, so tensors must not count it again.
+TEST(EagerSession, TensorsLeaveModelsTheirRoom) {
+  Session session({.host = "256MiB", .threads = 1});
+  Sequential model{Dense(4)};
+  model.compile(session);
+  const std::vector<float> x(64 * 8), y(64 * 4);
+  const auto data =
+      data::from_arrays(x.data(), {8}, y.data(), {4}, 64).batch(8);
+  const std::int64_t before = model.plan(data).host_peak_bytes();
+  const Tensor small = ones({4});
+  EXPECT_LT(model.plan(data).host_peak_bytes(), before + (4 << 20));
+}
+
 // Keeping all would take 40 times the line.
 TEST(EagerSession, AChainOfProductsHoldsTwo) {
   Session session({.host = "192MiB", .threads = 2});

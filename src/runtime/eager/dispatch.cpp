@@ -54,14 +54,16 @@ std::vector<Tape*>& recording_tapes() {
 
 Result<Values> dispatch(const graph::OpDef& op,
                         std::span<const ValuePtr> inputs,
-                        const graph::Attrs& attrs) {
+                        const graph::Attrs& attrs, Eager* home) {
   std::shared_ptr<Eager> current;
-  if (inputs.empty()) {
+  if (!inputs.empty()) {
+    home = inputs[0]->home.get();
+  } else if (home == nullptr) {
     PLIMSOLL_ASSIGN(current, current_eager());
+    home = current.get();
   }
-  Eager& eager = inputs.empty() ? *current : *inputs[0]->home;
   std::shared_ptr<PreparedOp> prepared;
-  PLIMSOLL_ASSIGN(auto outputs, eager.apply(op, inputs, attrs, prepared));
+  PLIMSOLL_ASSIGN(auto outputs, home->apply(op, inputs, attrs, prepared));
   for (Tape* tape : recording_tapes()) tape->record(prepared, inputs, outputs);
   return outputs;
 }
@@ -73,11 +75,15 @@ Result<ValuePtr> dispatch_one(const graph::OpDef& op,
   return std::move(outputs[0]);
 }
 
-Result<ValuePtr> filled(const graph::TensorType& type, double number) {
-  return dispatch_one(*ops::find_op("constant"), {},
-                      {{"shape", type.shape},
-                       {"dtype", std::string(name_of(type.dtype))},
-                       {"scalar", number}});
+Result<ValuePtr> filled(const graph::TensorType& type, double number,
+                        Eager* home) {
+  PLIMSOLL_ASSIGN(auto made,
+                  dispatch(*ops::find_op("constant"), {},
+                           {{"shape", type.shape},
+                            {"dtype", std::string(name_of(type.dtype))},
+                            {"scalar", number}},
+                           home));
+  return std::move(made[0]);
 }
 
 }  // namespace plimsoll::runtime

@@ -8,16 +8,17 @@ namespace plimsoll::runtime {
 class Tape;
 
 // The op's outputs, seen by every tape that is recording on this thread. An op
-// without operands goes to the session that is current.
+// without operands runs on `home`, or on the session that is current.
 Result<Values> dispatch(const graph::OpDef& op,
                         std::span<const ValuePtr> inputs,
-                        const graph::Attrs& attrs = {});
+                        const graph::Attrs& attrs = {}, Eager* home = nullptr);
 // The same for ops with one output.
 Result<ValuePtr> dispatch_one(const graph::OpDef& op,
                               std::span<const ValuePtr> inputs,
                               const graph::Attrs& attrs = {});
-// A value full of one number.
-Result<ValuePtr> filled(const graph::TensorType& type, double number);
+// A value full of one number, beside `home`'s or in the current session.
+Result<ValuePtr> filled(const graph::TensorType& type, double number,
+                        Eager* home = nullptr);
 
 // The last that was made and is still open; an error where there is none.
 Result<std::shared_ptr<Eager>> current_eager();
@@ -26,5 +27,17 @@ void leave_eager(const Eager* eager) noexcept;
 
 // Tapes that record what this thread does, the innermost last.
 std::vector<Tape*>& recording_tapes();
+
+// While it is there, none does.
+class WithoutTapes {
+ public:
+  WithoutTapes() { recording_tapes().swap(tapes_); }
+  ~WithoutTapes() { recording_tapes().swap(tapes_); }
+  WithoutTapes(const WithoutTapes&) = delete;
+  WithoutTapes& operator=(const WithoutTapes&) = delete;
+
+ private:
+  std::vector<Tape*> tapes_;
+};
 
 }  // namespace plimsoll::runtime

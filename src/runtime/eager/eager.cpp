@@ -65,14 +65,19 @@ Eager::Eager(const EagerMachine& machine)
 void Eager::close() noexcept {
   prepared_.clear();
   pool_.close();
+  release_process();
+}
+
+void Eager::release_process() noexcept {
   process_.release();
+  process_charged_ = false;
 }
 
 Status Eager::charge_process() {
-  if (process_bytes_ == 0) return {};
+  if (process_bytes_ == 0 || process_charged_) return {};
   PLIMSOLL_ASSIGN(process_, ledger_.charge({"process", Purpose::runtime,
                                             Space::host, process_bytes_}));
-  process_bytes_ = 0;
+  process_charged_ = true;
   return {};
 }
 

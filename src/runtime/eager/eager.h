@@ -46,6 +46,12 @@ class Eager : public std::enable_shared_from_this<Eager> {
                               std::span<const std::byte> bytes);
 
   void give_back(const Block& block) noexcept { pool_.release(block); }
+  // The process's own bytes, as far as they are charged here. A job charges
+  // them itself: until the next value they are its.
+  std::int64_t process_held_bytes() const {
+    return process_charged_ ? process_bytes_ : 0;
+  }
+  void release_process() noexcept;
   const ValuePool& pool() const { return pool_; }
   const PreparedOps& prepared() const { return prepared_; }
 
@@ -56,6 +62,7 @@ class Eager : public std::enable_shared_from_this<Eager> {
   Ledger& ledger_;
   std::int64_t process_bytes_;
   LedgerEntry process_;
+  bool process_charged_ = false;
   ValuePool pool_;
   PreparedOps prepared_;
 };

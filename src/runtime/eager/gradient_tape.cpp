@@ -43,7 +43,6 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target,
          "the tape has been asked for gradients before, and kept nothing: make "
          "it with {.persistent = true} to ask more than once"});
   }
-  impl_->asked = true;
   const auto& value = runtime::value_of(target, "GradientTape::gradient");
   if (seed.defined() && seed.value()->type != value->type) {
     throw_error({ErrorCode::bad_input,
@@ -54,6 +53,7 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target,
   for (const Tensor& source : sources) {
     from.push_back(runtime::value_of(source, "GradientTape::gradient"));
   }
+  impl_->asked = true;
   // The others record the gradients, for theirs.
   impl_->stop();
   auto made =

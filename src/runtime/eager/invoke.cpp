@@ -17,6 +17,7 @@ Result<Values> invoke(std::span<const ValuePtr> operands, const Build& build) {
   }
   for (const graph::ValueId result : results) ++readers[result.pos()];
 
+  Eager* const home = operands.empty() ? nullptr : operands[0]->home.get();
   Values made(graph.values.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     made[ids[i].pos()] = operands[i];
@@ -27,7 +28,7 @@ Result<Values> invoke(std::span<const ValuePtr> operands, const Build& build) {
       inputs.push_back(made[id.pos()]);
       if (--readers[id.pos()] == 0) made[id.pos()] = nullptr;
     }
-    PLIMSOLL_ASSIGN(auto outputs, dispatch(*node.op, inputs, node.attrs));
+    PLIMSOLL_ASSIGN(auto outputs, dispatch(*node.op, inputs, node.attrs, home));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (readers[node.outputs[i].pos()] == 0) continue;
       made[node.outputs[i].pos()] = std::move(outputs[i]);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace plimsoll::runtime {
 namespace {
@@ -15,14 +16,20 @@ void mix(std::size_t& hash, std::size_t word) {
   hash ^= hash >> 29;
 }
 
-// Attributes are compared, not hashed: few ops differ in them alone.
-std::size_t hash_of(const graph::OpDef& op, TypePointers inputs) {
+std::size_t hash_of(const graph::OpDef& op, TypePointers inputs,
+                    const graph::Attrs& attrs) {
   std::size_t hash = reinterpret_cast<std::size_t>(&op);
   for (const TensorType* type : inputs) {
     mix(hash, static_cast<std::size_t>(type->dtype) + 1);
     for (const Dim& dim : type->shape.dims()) {
       mix(hash, static_cast<std::size_t>(dim.size));
     }
+  }
+  // What often differs where all else is the same: the rest is compared.
+  mix(hash, std::bit_cast<std::uint64_t>(attrs.get<double>("scalar")));
+  mix(hash, static_cast<std::size_t>(attrs.get<std::int64_t>("seed")));
+  for (const auto start : attrs.get<std::vector<std::int64_t>>("starts")) {
+    mix(hash, static_cast<std::size_t>(start));
   }
   return hash;
 }
@@ -40,6 +47,14 @@ bool matches(const PreparedOp& prepared, const graph::OpDef& op,
 
 }  // namespace
 
+Status check_bytes(const graph::TensorType& type) {
+  PLIMSOLL_ASSIGN(const std::int64_t elements, type.shape.checked_elements(1));
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  if (elements <= kMost / size_of(type.dtype)) return {};
+  return Error{ErrorCode::over_budget,
+               fmt::format("{} is larger than any memory", type.to_string())};
+}
+
 Result<std::shared_ptr<const GradientRecipe>> PreparedOp::gradient_for(
     const std::vector<bool>& wanted) {
   for (const auto& [for_inputs, recipe] : recipes_) {
@@ -53,7 +68,7 @@ Result<std::shared_ptr<const GradientRecipe>> PreparedOp::gradient_for(
 
 Result<std::shared_ptr<PreparedOp>> PreparedOps::find(
     const graph::OpDef& op, TypePointers inputs, const graph::Attrs& attrs) {
-  const std::size_t hash = hash_of(op, inputs);
+  const std::size_t hash = hash_of(op, inputs, attrs);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto found = first; found != last; ++found) {
     if (!matches(**found->second, op, inputs, attrs)) continue;
@@ -68,7 +83,8 @@ Result<std::shared_ptr<PreparedOp>> PreparedOps::find(
     const PreparedOp& oldest = *by_use_.back();
     std::vector<const TensorType*> types;
     for (const TensorType& type : oldest.inputs) types.push_back(&type);
-    const auto [from, to] = by_hash_.equal_range(hash_of(*oldest.op, types));
+    const auto [from, to] =
+        by_hash_.equal_range(hash_of(*oldest.op, types, oldest.attrs));
     const auto end = std::prev(by_use_.end());
     by_hash_.erase(std::find_if(
         from, to, [&](const auto& entry) { return entry.second == end; }));
@@ -88,8 +104,7 @@ Result<std::shared_ptr<PreparedOp>> PreparedOps::make(
   for (const TensorType* type : inputs) made->inputs.push_back(*type);
   PLIMSOLL_ASSIGN(made->outputs, op.infer(made->inputs, attrs));
   for (const TensorType& type : made->outputs) {
-    const auto elements = type.shape.checked_elements(1);
-    if (!elements) return elements.error();
+    PLIMSOLL_RETURN_IF_ERROR(check_bytes(type));
   }
   if (op.is_view) return made;
   const graph::KernelQuery query{&op, made->inputs, made->outputs,

@@ -31,6 +31,9 @@ struct PreparedOp {
       recipes_;
 };
 
+// Whether its bytes can be counted at all.
+Status check_bytes(const graph::TensorType& type);
+
 class PreparedOps {
  public:
   // The least used of more than `most` go.

@@ -30,7 +30,8 @@ class Cook {
       const auto& step = recipe_.steps[i];
       Values operands;
       for (const Ref& ref : step.operands) operands.push_back(get(ref));
-      PLIMSOLL_ASSIGN(made_[i], dispatch(*step.op, operands, step.attrs));
+      PLIMSOLL_ASSIGN(made_[i], dispatch(*step.op, operands, step.attrs,
+                                         flows_[0]->home.get()));
       for (const std::size_t done : done_after_[i]) made_[done].clear();
     }
     return {};
@@ -133,9 +134,13 @@ Status Tape::step_back(const Entry& entry,
     return {};
   }
   PLIMSOLL_ASSIGN(const auto recipe, entry.op->gradient_for(wanted));
+  Eager* const home =
+      (*std::find_if(arriving.begin(), arriving.end(),
+                     [](const ValuePtr& flow) { return flow != nullptr; }))
+          ->home.get();
   for (std::size_t i = 0; i < arriving.size(); ++i) {
     if (arriving[i]) continue;
-    PLIMSOLL_ASSIGN(arriving[i], filled(entry.op->outputs[i], 0));
+    PLIMSOLL_ASSIGN(arriving[i], filled(entry.op->outputs[i], 0, home));
   }
   Cook cook(*recipe, entry.inputs, entry.outputs, arriving);
   PLIMSOLL_RETURN_IF_ERROR(cook.run());
@@ -170,13 +175,19 @@ Result<Values> Tape::gradient(const ValuePtr& target, const ValuePtr& seed,
   if (seed) {
     flows[target->id] = seed;
   } else {
-    PLIMSOLL_ASSIGN(flows[target->id], filled(target->type, 1));
+    PLIMSOLL_ASSIGN(flows[target->id],
+                    filled(target->type, 1, target->home.get()));
   }
-  for (std::size_t i = entries_.size(); i-- > 0;) {
-    PLIMSOLL_RETURN_IF_ERROR(step_back(entries_[i], relevant, flows, kept));
+  Status status;
+  for (std::size_t i = entries_.size(); i-- > 0 && status.ok();) {
+    status = step_back(entries_[i], relevant, flows, kept);
     if (!keep) entries_.pop_back();
   }
-  if (!keep) known_.clear();
+  if (!keep) {
+    entries_.clear();
+    known_.clear();
+  }
+  if (!status) return status.error();
   Values gradients;
   for (const ValuePtr& source : sources) {
     const auto flow = flows.find(source->id);

@@ -94,7 +94,8 @@ Window window_of(const Extents& shape, std::span<const Index> index) {
       window.starts.push_back(start);
       window.stops.push_back(stop);
       window.steps.push_back(one.step);
-      window.shape.push_back((stop - start + one.step - 1) / one.step);
+      window.shape.push_back(stop > start ? (stop - start - 1) / one.step + 1
+                                          : 0);
     }
     ++axis;
   }
@@ -147,7 +148,8 @@ Tensor Tensor::of(const std::vector<std::int64_t>& values, Extents shape) {
 Tensor Tensor::from_bytes(DType dtype, Extents shape,
                           std::span<const std::byte> bytes) {
   const graph::TensorType type{dtype, runtime::shape_of(shape)};
-  const std::int64_t elements = value_or_throw(type.shape.checked_elements(1));
+  throw_if_error(runtime::check_bytes(type));
+  const std::int64_t elements = type.shape.elements();
   if (static_cast<std::size_t>(elements * size_of(dtype)) != bytes.size()) {
     throw_error(
         {ErrorCode::bad_input,
@@ -196,13 +198,11 @@ double Tensor::item() const {
   return to_doubles()[0];
 }
 
-Tensor Tensor::operator[](std::int64_t row) const {
-  return (*this)[{Index(row)}];
-}
+Tensor Tensor::operator[](std::int64_t row) const { return at({Index(row)}); }
 
-Tensor Tensor::operator[](std::initializer_list<Index> index) const {
+Tensor Tensor::at(const std::vector<Index>& index) const {
   const ValuePtr operands[] = {value_of(*this, "[]")};
-  Window window = window_of(shape(), {index.begin(), index.size()});
+  Window window = window_of(shape(), index);
   return Tensor(value_or_throw(
       runtime::invoke_one(operands, [&](graph::Builder& builder, auto ids) {
         return ops::reshape(builder,

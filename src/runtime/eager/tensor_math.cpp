@@ -1,6 +1,6 @@
 #include "plimsoll/tensor_math.h"
 
-#include <algorithm>
+#include <numeric>
 
 #include "graph/elementwise.h"
 #include "ops/einsum/einsum.h"
@@ -68,6 +68,13 @@ Tensor binary(Code code, const Tensor& a, const Tensor& b) {
   return one(runtime::dispatch_one(ops::elementwise_op(code), operands));
 }
 
+// A number in the type and the session of a tensor.
+Tensor beside(const Tensor& a, double number) {
+  const ValuePtr& value = runtime::value_of(a, "/");
+  return one(
+      runtime::filled({value->type.dtype, Shape{}}, number, value->home.get()));
+}
+
 Tensor built(const char* name, const std::vector<Tensor>& operands,
              const runtime::BuildOne& build) {
   Values values;
@@ -99,15 +106,11 @@ Tensor operator*(const Tensor& a, double b) {
   return with_scalar(Code::multiply_scalar, a, b);
 }
 // Not by the inverse, which would round once more.
-Tensor operator/(const Tensor& a, double b) {
-  return a / full({}, b, a.dtype());
-}
+Tensor operator/(const Tensor& a, double b) { return a / beside(a, b); }
 Tensor operator+(double a, const Tensor& b) { return b + a; }
 Tensor operator-(double a, const Tensor& b) { return -b + a; }
 Tensor operator*(double a, const Tensor& b) { return b * a; }
-Tensor operator/(double a, const Tensor& b) {
-  return full({}, a, b.dtype()) / b;
-}
+Tensor operator/(double a, const Tensor& b) { return beside(b, a) / b; }
 Tensor operator-(const Tensor& a) { return unary(Code::negate, a); }
 Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
@@ -127,13 +130,13 @@ Tensor zeros_like(const Tensor& a) { return zeros(a.shape(), a.dtype()); }
 Tensor ones_like(const Tensor& a) { return ones(a.shape(), a.dtype()); }
 
 Tensor arange(std::int64_t count, DType dtype) {
-  std::vector<std::int64_t> numbers(
-      static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = static_cast<std::int64_t>(i);
-  }
-  const auto size = static_cast<std::int64_t>(numbers.size());
-  return Tensor::of(numbers, {size}).cast(dtype);
+  const auto eager = value_or_throw(runtime::current_eager());
+  const graph::TensorType type{DType::i64, runtime::shape_of({count})};
+  throw_if_error(runtime::check_bytes(type));
+  const auto made = value_or_throw(eager->make(type));
+  auto* numbers = reinterpret_cast<std::int64_t*>(made->data);
+  std::iota(numbers, numbers + count, std::int64_t{0});
+  return Tensor(made).cast(dtype);
 }
 
 Tensor random_normal(Extents shape, std::int64_t seed, double mean,
@@ -307,11 +310,19 @@ Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels,
 }
 Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels,
                                          const Tensor& logits) {
-  return built("sigmoid_cross_entropy_with_logits",
-               {labels.cast(logits.dtype()), logits},
-               [&](Builder& builder, Ids ids) {
-                 return ops::bce_logits(builder, ids[1], ids[0]);
-               });
+  return built(
+      "sigmoid_cross_entropy_with_logits",
+      {labels.cast(logits.dtype()), logits}, [&](Builder& builder, Ids ids) {
+        if (builder.type(ids[0]) != builder.type(ids[1])) {
+          builder.fail({ErrorCode::bad_input,
+                        fmt::format("sigmoid_cross_entropy_with_logits: labels "
+                                    "{} do not fit logits {}",
+                                    builder.type(ids[0]).to_string(),
+                                    builder.type(ids[1]).to_string())});
+          return ValueId();
+        }
+        return ops::bce_logits(builder, ids[1], ids[0]);
+      });
 }
 
 }  // namespace plimsoll

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <functional>
 
-#include "plimsoll/tensor.h"
+#include "plimsoll/tensor_math.h"
+#include "runtime/eager/dispatch.h"
 #include "runtime/eager/tensor_value.h"
 
 namespace plimsoll {
@@ -23,7 +24,10 @@ int digits_behind(double value, DType dtype, bool exponent) {
   for (int digits = 0; digits < kMostDigits; ++digits) {
     const std::string text = exponent ? fmt::format("{:.{}e}", value, digits)
                                       : fmt::format("{:.{}f}", value, digits);
-    const double back = std::stod(text);
+    double back = 0;
+    const auto read =
+        std::from_chars(text.data(), text.data() + text.size(), back);
+    if (read.ec != std::errc()) continue;  // beyond the largest
     const bool same = dtype == DType::f64 ? back == value
                                           : static_cast<float>(back) ==
                                                 static_cast<float>(value);
@@ -87,55 +91,54 @@ class NumberFormat {
   std::size_t width_ = 0;
 };
 
-// Positions of an axis that are shown; -1 stands for those left out.
-std::vector<std::int64_t> shown_positions(std::int64_t extent, bool edges) {
+// Positions of an axis that are shown; -1 stands for those left out, between
+// the two edges that are there.
+std::vector<std::int64_t> shown_positions(std::int64_t extent, bool cut) {
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < extent; ++i) {
-    if (edges && extent > 2 * kEdge && i == kEdge) {
-      positions.push_back(-1);
-      i = extent - kEdge;
-    }
+    if (cut && i == kEdge) positions.push_back(-1);
     positions.push_back(i);
   }
   return positions;
 }
 
+// The edges of a large tensor, and of which axes the middle is missing.
+Tensor edges_of(Tensor tensor, std::vector<bool>& cut) {
+  const Extents shape = tensor.shape();
+  cut.assign(shape.size(), false);
+  if (tensor.size() <= kWhole) return tensor;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] <= 2 * kEdge) continue;
+    cut[axis] = true;
+    const auto part = [&](const Index& index) {
+      std::vector<Index> all(axis, slice());
+      all.push_back(index);
+      return tensor.at(all);
+    };
+    tensor = concat({part(slice(0, kEdge)), part(slice(-kEdge))},
+                    static_cast<std::int64_t>(axis));
+  }
+  return tensor;
+}
+
 class Printer {
  public:
-  Printer(Extents shape, std::vector<double> values, DType dtype)
-      : shape_(std::move(shape)),
-        values_(std::move(values)),
-        edges_(static_cast<std::int64_t>(values_.size()) > kWhole),
-        format_(shown(), dtype) {}
+  Printer(const Tensor& shown, std::vector<bool> cut)
+      : shape_(shown.shape()),
+        values_(shown.to_doubles()),
+        cut_(std::move(cut)),
+        format_(values_, shown.dtype()) {}
 
   std::string print() const {
     return shape_.empty() ? format_(values_[0]) : axis(0, 0);
   }
 
  private:
-  using Visit = std::function<void(std::int64_t at)>;
-
   std::int64_t stride(std::size_t axis) const {
     std::int64_t elements = 1;
     for (std::size_t i = axis + 1; i < shape_.size(); ++i)
       elements *= shape_[i];
     return elements;
-  }
-
-  std::vector<double> shown() const {
-    std::vector<double> numbers;
-    const std::function<void(std::size_t, std::int64_t)> walk =
-        [&](std::size_t axis, std::int64_t start) {
-          if (axis == shape_.size()) {
-            numbers.push_back(values_[static_cast<std::size_t>(start)]);
-            return;
-          }
-          for (const auto at : shown_positions(shape_[axis], edges_)) {
-            if (at >= 0) walk(axis + 1, start + at * stride(axis));
-          }
-        };
-    walk(0, 0);
-    return numbers;
   }
 
   std::string axis(std::size_t axis_number, std::int64_t start) const {
@@ -145,7 +148,8 @@ class Printer {
     std::string text = "[";
     std::size_t line = axis_number + 1;
     bool first = true;
-    for (const auto at : shown_positions(shape_[axis_number], edges_)) {
+    for (const auto at :
+         shown_positions(shape_[axis_number], cut_[axis_number])) {
       const std::string item =
           at < 0 ? "..."
           : last ? format_(values_[static_cast<std::size_t>(start + at)])
@@ -170,7 +174,7 @@ class Printer {
 
   Extents shape_;
   std::vector<double> values_;
-  bool edges_;
+  std::vector<bool> cut_;
   NumberFormat format_;
 };
 
@@ -178,7 +182,12 @@ class Printer {
 
 std::string Tensor::to_string() const {
   if (!defined()) return "(no tensor)";
-  return Printer(shape(), to_doubles(), dtype()).print();
+  if (size() == 0) return "[]";
+  // What is looked at is nobody's gradient.
+  const runtime::WithoutTapes unseen;
+  std::vector<bool> cut;
+  const Tensor shown = edges_of(*this, cut);
+  return Printer(shown, std::move(cut)).print();
 }
 
 }  // namespace plimsoll

@@ -112,6 +112,31 @@ TEST_F(TapeTest, KeepsWhatGradientsRead) {
   EXPECT_LE(live_bytes(), before + kBytes + 8192);
 }
 
+TEST_F(TapeTest, AWrongQuestionMayBeAskedAgain) {
+  const Tensor x = full({2}, 3);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = square(x);
+  EXPECT_THAT(thrown([&] { tape.gradient(y, x, zeros({3})); }),
+              HasSubstr("seed"));
+  EXPECT_THAT(tape.gradient(y, x).to_floats(), ElementsAre(6, 6));
+}
+
+TEST_F(TapeTest, GradientsLieBesideTheirValues) {
+  const Tensor x = full({2}, 3);
+  HostMemorySource memory;
+  Ledger ledger;
+  const auto other = std::make_shared<Eager>(
+      EagerMachine{threads_, *kernels_, memory, ledger});
+  enter_eager(other);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = power(x, 3.0);
+  EXPECT_THAT(tape.gradient(y, x).to_floats(), ElementsAre(27, 27));
+  leave_eager(other.get());
+  other->close();
+}
+
 TEST_F(TapeTest, ATapeThatGoesGivesAllBack) {
   const Tensor x = ones({1 << 16});
   const std::int64_t before = live_bytes();

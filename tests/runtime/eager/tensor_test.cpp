@@ -110,6 +110,41 @@ TEST_F(TensorTest, PrintsAsNumPy) {
   EXPECT_EQ(zeros({2, 1, 2}).to_string(), "[[[0. 0.]]\n\n [[0. 0.]]]");
 }
 
+TEST_F(TensorTest, PrintsWhateverThereIs) {
+  EXPECT_EQ(zeros({1000000000, 0}).to_string(), "[]");
+  EXPECT_EQ(Tensor::of(std::vector<double>{1.7e308, 5e-324}, {2}).to_string(),
+            "[1.7e+308 4.9e-324]");
+  const Tensor wide = arange(7 * 200).reshape({7, 200}) * 0.5;
+  const std::int64_t before = live_bytes();
+  EXPECT_EQ(wide.to_string().substr(0, 40),
+            "[[0.000e+00 5.000e-01 1.000e+00 ... 9.85");
+  EXPECT_EQ(live_bytes(), before);
+}
+
+TEST_F(TensorTest, SizesBeyondAllMemoryAreRefused) {
+  EXPECT_THAT(
+      thrown([] { zeros({std::int64_t{1} << 62}); }, Failure::over_budget),
+      HasSubstr("larger than any memory"));
+  EXPECT_THAT(
+      thrown([] { Tensor::of(std::vector<double>{}, {std::int64_t{1} << 61}); },
+             Failure::over_budget),
+      HasSubstr("larger than any memory"));
+}
+
+// Numbers that ops bring along lie beside their operands.
+TEST_F(TensorTest, TwoSessionsKeepApart) {
+  const Tensor here = ones({3});
+  HostMemorySource memory;
+  Ledger ledger;
+  const auto other = std::make_shared<Eager>(
+      EagerMachine{threads_, *kernels_, memory, ledger});
+  enter_eager(other);
+  EXPECT_EQ(sum(here / 2.0 + 1.0 / here).item(), 4.5);
+  EXPECT_THAT(thrown([&] { here + ones({3}); }), HasSubstr("another session"));
+  leave_eager(other.get());
+  other->close();
+}
+
 TEST_F(TensorTest, MemoryGoesBackWithTheLastHandle) {
   const std::int64_t before = live_bytes();
   {
