@@ -29,11 +29,13 @@ class FitControl {
   // batch either.
   virtual void stop_training() = 0;
   virtual double learning_rate() = 0;
+  // Throws where the optimizer has a schedule.
   virtual void set_learning_rate(double rate) = 0;
   // As the model's own.
   virtual void save_weights(const std::string& path) = 0;
   virtual void load_weights(const std::string& path) = 0;
-  // Every state and the position, as `plimsoll train` writes them.
+  // Every state and the position, as `plimsoll train` writes them. Not in
+  // on_progress.
   virtual void save_checkpoint(const std::string& path) = 0;
   // Goes on from a checkpoint of the same training, with the same bits. In
   // on_train_begin alone.

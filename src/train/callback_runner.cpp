@@ -53,14 +53,15 @@ FitHooks CallbackRunner::hooks() {
     in_epoch_ = false;
   };
   hooks.on_epoch = [&](const FitRecord& record, const Progress&) -> Status {
-    if (!record.stopped) finish_epoch(record);
+    history_ = record.history;
+    if (!record.stopped) finish_epoch();
     return {};
   };
   return hooks;
 }
 
 void CallbackRunner::report(const Progress& progress) {
-  in_epoch_ = !progress.epoch_end;
+  in_epoch_ = amid_steps_ = !progress.epoch_end;
   guarded([&] {
     if (options_.on_progress) {
       options_.on_progress(progress.epoch, progress.loss);
@@ -72,12 +73,11 @@ void CallbackRunner::report(const Progress& progress) {
       callback->on_progress(*this, progress.epoch, logs);
     }
   });
-  in_epoch_ = false;
+  in_epoch_ = amid_steps_ = false;
 }
 
-void CallbackRunner::finish_epoch(const FitRecord& record) {
+void CallbackRunner::finish_epoch() {
   guarded([&] {
-    history_ = record.history;
     logs_.clear();
     for (const auto& [name, values] : history_.metrics) {
       if (!values.empty()) logs_[name] = values.back();
@@ -134,6 +134,12 @@ void CallbackRunner::load_weights(const std::string& path) {
 }
 
 void CallbackRunner::save_checkpoint(const std::string& path) {
+  if (amid_steps_) {
+    throw_error(
+        {ErrorCode::bad_input,
+         "checkpoints are written between epochs; save_weights() can be "
+         "called at any time"});
+  }
   throw_if_error(running_.finish());
   throw_if_error(train::save_checkpoint(path, running_, examples_, history_));
 }

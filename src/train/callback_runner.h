@@ -43,18 +43,19 @@ class CallbackRunner final : public FitControl {
   template <class Action>
   void guarded(const Action& action);
   void report(const Progress& progress);
-  void finish_epoch(const FitRecord& record);
+  void finish_epoch();
 
   Model& model_;
   RunningJob& running_;
   std::int64_t examples_;
   const FitOptions& options_;
   std::exception_ptr thrown_;
-  bool beginning_ = false;  // in on_train_begin
-  bool in_epoch_ = false;   // where a stop cannot wait for the epoch's end
+  bool beginning_ = false;   // in on_train_begin
+  bool in_epoch_ = false;    // where a stop cannot wait for the epoch's end
+  bool amid_steps_ = false;  // the history does not say how far
   std::atomic<bool> stop_ = false;
   bool last_epoch_ = false;  // no further epoch begins
-  History history_;          // of the last epoch that ended
+  History history_;          // as far as it is known
   Logs logs_;                // likewise
 };
 

@@ -64,6 +64,25 @@ TEST_F(CallbacksTest, AreCalledInOrderWithTheHistorysValues) {
   EXPECT_FLOAT_EQ(static_cast<float>(seen[0].at("learning_rate")), 0.001F);
 }
 
+// The next update would set it again.
+TEST_F(CallbacksTest, ARateThatFollowsAScheduleCannotBeSet) {
+  Sequential made{Dense(1)};
+  made.compile(session_,
+               {.optimizer = SGD{.learning_rate = ExponentialDecay{}}});
+  const auto callback =
+      at_epoch_end([](FitControl& fit, std::int64_t, const Logs&) {
+        fit.set_learning_rate(0.5);
+      });
+  try {
+    made.fit(set(), {.epochs = 1, .callbacks = {callback}});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Exception& refused) {
+    EXPECT_NE(std::string(refused.what()).find("follows exponential_decay"),
+              std::string::npos)
+        << refused.what();
+  }
+}
+
 TEST_F(CallbacksTest, EarlyStoppingRestoresTheBestWeightsFromAFile) {
   // After three epochs the rate is so large that the loss gets worse.
   const auto spoil = [](FitControl& fit, std::int64_t epoch, const Logs&) {
