@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/environment.h"
 #include "device/cpu/process_memory.h"
 #include "device/device_name.h"
@@ -12,10 +14,12 @@
 namespace plimsoll::train {
 namespace {
 
-// Resident before the first tensor.
-std::int64_t process_bytes() {
+// What the process takes beside its values: what is resident, and what will be
+// once libraries have run.
+std::int64_t process_bytes(const DeviceProfile& profile) {
   const auto status = read_process_status(getpid());
-  return status ? status->rss_bytes : 0;
+  return std::max(status ? status->rss_bytes : 0,
+                  profile.runtime_floor_bytes + profile.allowance_bytes);
 }
 
 std::optional<std::string> said(const std::string& text) {
@@ -56,8 +60,9 @@ SessionState::SessionState(const SessionOptions& options)
   freeze_config();
   if (place_.device_budget) return;
   Machine& here = *place_.machine;
-  eager_ = std::make_shared<runtime::Eager>(runtime::EagerMachine{
-      here.threads(), here.kernels(), here.host(), ledger, process_bytes()});
+  eager_ = std::make_shared<runtime::Eager>(
+      runtime::EagerMachine{here.threads(), here.kernels(), here.host(), ledger,
+                            process_bytes(here.profile())});
   runtime::enter_eager(eager_);
 }
 
