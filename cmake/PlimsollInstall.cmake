@@ -3,11 +3,11 @@
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/plimsoll)
 
-# What plimsoll_train, which implements the facade, is made of; the front ends
-# stay out of the package.
+# What plimsoll_train and plimsoll_report, which implement the facade, are made of;
+# the front ends stay out of the package.
 get_property(known GLOBAL PROPERTY PLIMSOLL_LIBRARIES)
 set(libraries "")
-set(pending plimsoll_train)
+set(pending plimsoll_train plimsoll_report)
 while(pending)
   list(POP_FRONT pending library)
   if(library IN_LIST known AND NOT library IN_LIST libraries)

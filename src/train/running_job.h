@@ -135,7 +135,7 @@ class RunningJob {
   std::vector<std::int64_t> metric_offsets_;
   std::vector<double> metrics_;
   std::int64_t examples_set_ = -1;  // what inverse_examples stands for now
-  std::int64_t group_set_ = -1;     // what group_scale stands for now
+  std::int64_t group_set_ = -1;     // the same of group_scale
 };
 
 }  // namespace plimsoll::train
