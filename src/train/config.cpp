@@ -108,7 +108,7 @@ namespace config {
 
 std::vector<PhysicalDevice> list_physical_devices(const std::string& kind) {
   if (!kind.empty() && kind != "cpu" && kind != "cuda") {
-    train::throw_error(
+    throw_error(
         {ErrorCode::bad_input,
          fmt::format("devices of kind \"{}\": there are cpu and cuda", kind)});
   }
@@ -154,8 +154,7 @@ void set_memory_limit(const std::string& device, const std::string& size) {
       fmt::format("set_memory_limit(\"{}\", \"{}\")", device, size);
   const auto bytes = parse_size(size, train::memory_of(device).total_bytes);
   if (!bytes) {
-    train::throw_error(
-        {ErrorCode::bad_input, attempt + ": " + bytes.error().message});
+    throw_error({ErrorCode::bad_input, attempt + ": " + bytes.error().message});
   }
   train::change(device, attempt, [&](train::DeviceConfig& config) {
     config.limit_bytes = *bytes;

@@ -21,7 +21,7 @@ using train::JobSpec;
 
 JobSpec job_of(const Dataset& set, std::int64_t seed) {
   JobSpec job;
-  train::throw_if_error(train::state_data(set, job.data));
+  throw_if_error(train::state_data(set, job.data));
   job.train.batch = set.batch_size;
   job.train.seed = seed;
   return job;
@@ -35,7 +35,7 @@ struct Fed {
 };
 
 PipelineCost measured(const JobSpec& job, const PipelineOptions& options) {
-  return train::value_or_throw(
+  return value_or_throw(
       measure_pipeline([&] { return open_source(job.data.source, options); },
                        job.data.pipeline, options));
 }
@@ -47,9 +47,9 @@ Fed feed(const Dataset& set, const JobSpec& job, int threads) {
       train::pipeline_options(job, train::Stage::train, threads);
   const auto open = [&] { return open_source(job.data.source, options); };
   const std::int64_t share = job.data.share_bytes;
-  Source source = train::value_or_throw(open());
+  Source source = value_or_throw(open());
   if (set.tuned) fed.cost = measured(job, options);
-  fed.input = train::value_or_throw(JobInput::of(train::value_or_throw(
+  fed.input = value_or_throw(JobInput::of(value_or_throw(
       fed.cost
           ? tune_workers(std::move(source), open, job.data.pipeline, options,
                          *fed.cost, share)
@@ -58,7 +58,7 @@ Fed feed(const Dataset& set, const JobSpec& job, int threads) {
       train::feeder_options(job, fed.input, threads, DType::f32, DType::f32);
   fed.options.remainder = set.keeps_remainder;
   if (fed.cost) {
-    const Division division = train::value_or_throw(
+    const Division division = value_or_throw(
         divide_share(fed.input.input, fed.options, *fed.cost, threads, {},
                      static_cast<int>(set.prefetched), share));
     fed.options.readers = division.readers;
@@ -66,7 +66,7 @@ Fed feed(const Dataset& set, const JobSpec& job, int threads) {
     fed.reason = division.reason;
   } else {
     fed.options =
-        train::value_or_throw(fit_share(fed.input.input, fed.options, share));
+        value_or_throw(fit_share(fed.input.input, fed.options, share));
   }
   return fed;
 }
@@ -76,7 +76,7 @@ train::PipelineReport report_on(const Dataset& set, Session& session) {
   const JobSpec job = job_of(set, 1);
   const Fed fed = feed(set, job, threads);
   const FeederLayout layout =
-      train::value_or_throw(feeder_layout(fed.input.input, fed.options));
+      value_or_throw(feeder_layout(fed.input.input, fed.options));
   train::PipelineReport report;
   report.cost = fed.cost
                     ? *fed.cost
@@ -104,8 +104,7 @@ struct Iterator::Impl final : train::SessionUser {
 
   BatchFeeder& feeding() const {
     if (!feeder) {
-      train::throw_error(
-          {ErrorCode::bad_input, "the iterator's session is closed"});
+      throw_error({ErrorCode::bad_input, "the iterator's session is closed"});
     }
     return *feeder;
   }
@@ -127,7 +126,7 @@ Iterator Dataset::iterate(Session& session, std::int64_t seed) const {
   auto impl = std::make_unique<Iterator::Impl>();
   impl->fed = feed(*this, job_of(*this, seed), machine.profile().threads);
   const Input& input = impl->fed.input.input;
-  impl->layout = train::value_or_throw(feeder_layout(input, impl->fed.options));
+  impl->layout = value_or_throw(feeder_layout(input, impl->fed.options));
   const std::int64_t staging = impl->layout.slots * impl->layout.slot_bytes;
   const std::int64_t all = std::max<std::int64_t>(
       round_up(impl->layout.total_bytes, machine.host().granularity_bytes()),
@@ -135,19 +134,19 @@ Iterator Dataset::iterate(Session& session, std::int64_t seed) const {
   const std::vector<Holding> holdings = {
       {"iterator", Purpose::staging, Space::host, staging},
       {"iterator", Purpose::pipeline, Space::host, all - staging}};
-  impl->arena = train::value_or_throw(
-      Arena::commit(machine.host(), machine.ledger(), holdings));
-  impl->feeder = train::value_or_throw(BatchFeeder::create(
+  impl->arena =
+      value_or_throw(Arena::commit(machine.host(), machine.ledger(), holdings));
+  impl->feeder = value_or_throw(BatchFeeder::create(
       input, impl->fed.options, impl->layout,
       {impl->arena.data(), static_cast<std::size_t>(impl->arena.bytes())}));
-  train::throw_if_error(impl->feeder->start({}));
+  throw_if_error(impl->feeder->start({}));
   impl->join(session.state());
   return Iterator(std::move(impl));
 }
 
 ExampleBatch Iterator::next() {
   impl_->release();
-  const Batch batch = train::value_or_throw(impl_->feeding().next());
+  const Batch batch = value_or_throw(impl_->feeding().next());
   if (batch.examples == 0) return {};
   impl_->held = batch.slot;
   const JobInput& input = impl_->fed.input;
@@ -158,7 +157,7 @@ ExampleBatch Iterator::next() {
 
 void Iterator::start(std::int64_t epoch) {
   impl_->held = -1;
-  train::throw_if_error(impl_->feeding().start({epoch, 0, {}}));
+  throw_if_error(impl_->feeding().start({epoch, 0, {}}));
 }
 
 std::string Iterator::position() const {
@@ -180,14 +179,14 @@ void Iterator::restore(const std::string& position) {
       }
     }
   } catch (const nlohmann::json::exception& failure) {
-    train::throw_error({ErrorCode::bad_input,
-                        fmt::format("not a position: {}", failure.what())});
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("not a position: {}", failure.what())});
   }
   if (!at.stream.fits()) {
-    train::throw_error({ErrorCode::bad_input, "not a position: too long"});
+    throw_error({ErrorCode::bad_input, "not a position: too long"});
   }
   impl_->held = -1;
-  train::throw_if_error(impl_->feeding().start(at));
+  throw_if_error(impl_->feeding().start(at));
 }
 
 std::int64_t Iterator::held_bytes() const { return impl_->arena.bytes(); }

@@ -8,7 +8,7 @@
 namespace plimsoll {
 
 DeviceScope::DeviceScope(const std::string& name) {
-  if (name != "cpu") train::value_or_throw(cuda_ordinal(name));
+  if (name != "cpu") value_or_throw(cuda_ordinal(name));
   before_ = std::exchange(train::scope_device(), name);
 }
 

@@ -40,7 +40,7 @@ void check_input(const std::vector<std::int64_t>& shape) {
     elements *= static_cast<double>(extent);
   }
   if (right && elements < 0x1p40) return;
-  train::throw_error(
+  throw_error(
       {ErrorCode::bad_input,
        fmt::format("the model's input: must have extents from 1 on, and less "
                    "than 2^40 elements, not [{}]",
@@ -51,7 +51,7 @@ void check_input(const std::vector<std::int64_t>& shape) {
 train::Network network_of(graph::Builder& builder,
                           const train::ModelSpec& model) {
   check_input(model.input);
-  return train::value_or_throw(train::build_shapes(builder, model, DType::f64));
+  return value_or_throw(train::build_shapes(builder, model, DType::f64));
 }
 
 train::ModelSpec spec_of(const Node* input, const Node* output) {
@@ -61,9 +61,9 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
   for (const Node* node : layers_of(output)) {
     if (node == input) continue;
     if (node->layer.type.empty()) {
-      train::throw_error({ErrorCode::bad_input,
-                          "the model's output comes from another input too: a "
-                          "model has one"});
+      throw_error({ErrorCode::bad_input,
+                   "the model's output comes from another input too: a "
+                   "model has one"});
     }
     positions[node] = model.layers.size();
     train::LayerSpec layer;
@@ -71,9 +71,9 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
     model.layers.push_back(std::move(layer));
   }
   if (!positions.contains(output)) {
-    train::throw_error({ErrorCode::bad_input,
-                        "the model's output is its input: it needs at "
-                        "least one layer"});
+    throw_error({ErrorCode::bad_input,
+                 "the model's output is its input: it needs at "
+                 "least one layer"});
   }
   const auto names = train::layer_names(model);
   for (const auto& [node, position] : positions) {
@@ -87,8 +87,8 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
     auto& inputs = model.layers[position].inputs;
     inputs.clear();
     if (node->inputs.empty()) {
-      train::throw_error({ErrorCode::bad_input,
-                          names[position] + ": is called with no input"});
+      throw_error({ErrorCode::bad_input,
+                   names[position] + ": is called with no input"});
     }
     for (const LayerOutput& read : node->inputs) {
       inputs.push_back(name_of(read));

@@ -9,8 +9,6 @@ namespace plimsoll {
 namespace {
 
 using train::Stage;
-using train::throw_if_error;
-using train::value_or_throw;
 
 }  // namespace
 

@@ -7,8 +7,6 @@ namespace plimsoll {
 namespace {
 
 using train::Stage;
-using train::throw_if_error;
-using train::value_or_throw;
 
 // Bytes that the systems of both memories have given out.
 struct Mapped {

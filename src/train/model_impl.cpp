@@ -14,9 +14,6 @@ namespace {
 using train::JobSpec;
 using train::RunningJob;
 using train::Stage;
-using train::throw_error;
-using train::throw_if_error;
-using train::value_or_throw;
 
 }  // namespace
 

@@ -66,7 +66,7 @@ struct Model::Impl final : train::SessionUser {
         if (status.ok()) status = each(batch->examples);
       }
     });
-    train::throw_if_error(status);
+    throw_if_error(status);
   }
 
  private:

@@ -11,9 +11,6 @@ namespace plimsoll {
 namespace {
 
 using train::RunningJob;
-using train::throw_error;
-using train::throw_if_error;
-using train::value_or_throw;
 
 // For pieces of weights that lie on a device.
 constexpr std::size_t kRoomBytes = 256 * kKiB;

@@ -25,9 +25,8 @@ Session& Session::operator=(Session&& other) noexcept {
 
 void Session::close() {
   if (state_->close()) return;
-  train::throw_error(
-      {ErrorCode::bad_input,
-       "the session cannot be closed from inside one of its jobs"});
+  throw_error({ErrorCode::bad_input,
+               "the session cannot be closed from inside one of its jobs"});
 }
 
 std::int64_t Session::host_budget_bytes() const {

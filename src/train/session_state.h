@@ -90,8 +90,4 @@ class SessionUser {
   std::shared_ptr<SessionState> session_;
 };
 
-using plimsoll::throw_error;
-using plimsoll::throw_if_error;
-using plimsoll::value_or_throw;
-
 }  // namespace plimsoll::train

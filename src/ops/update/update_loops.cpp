@@ -150,12 +150,13 @@ struct Quotient<float> {
 };
 #endif
 
-template <class T, bool Decay>
-void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
+// Both moments, and the parameter that `changed` makes of the old one and the
+// quotient of the two.
+template <class T, class Changed>
+void with_moments(const UpdateArgs<T>& args, std::int64_t begin,
+                  std::int64_t end, const Changed& changed) {
   using S = Simd<T>;
-  const auto rate = S::set(args.rate);
   const auto gain = S::set(args.gain);
-  const auto keep = S::set(args.keep);
   const auto gain_1 = S::set(args.gain_1);
   const auto gain_2 = S::set(args.gain_2);
   const auto epsilon = S::set(args.epsilon);
@@ -166,12 +167,22 @@ void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
     const auto first = S::fma(S::sub(gradient, old_first), gain_1, old_first);
     const auto fall = S::fnma(gradient, gradient, old_second);
     const auto second = S::fnma(fall, gain_2, old_second);
-    auto parameter = load(args.parameter);
-    if constexpr (Decay) parameter = S::mul(keep, parameter);
+    const auto parameter = load(args.parameter);
     store(args.new_states[0], first);
     store(args.new_states[1], second);
     store(args.new_parameter,
-          S::fnma(rate, Quotient<T>::of(first, second, epsilon), parameter));
+          changed(parameter, Quotient<T>::of(first, second, epsilon)));
+  });
+}
+
+template <class T, bool Decay>
+void adam(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
+  using S = Simd<T>;
+  const auto rate = S::set(args.rate);
+  const auto keep = S::set(args.keep);
+  with_moments(args, begin, end, [&](auto parameter, const auto& quotient) {
+    if constexpr (Decay) parameter = S::mul(keep, parameter);
+    return S::fnma(rate, quotient, parameter);
   });
 }
 
@@ -179,24 +190,11 @@ template <class T>
 void lamb(const UpdateArgs<T>& args, std::int64_t begin, std::int64_t end) {
   using S = Simd<T>;
   const auto rate = S::set(args.rate);
-  const auto gain = S::set(args.gain);
   const auto keep = S::set(args.keep);
-  const auto gain_1 = S::set(args.gain_1);
-  const auto gain_2 = S::set(args.gain_2);
-  const auto epsilon = S::set(args.epsilon);
-  each_vector<T>(begin, end, [&](const auto& load, const auto& store) {
-    const auto gradient = S::mul(gain, load(args.gradient));
-    const auto old_first = load(args.states[0]);
-    const auto old_second = load(args.states[1]);
-    const auto first = S::fma(S::sub(gradient, old_first), gain_1, old_first);
-    const auto fall = S::fnma(gradient, gradient, old_second);
-    const auto second = S::fnma(fall, gain_2, old_second);
-    const auto decay = S::mul(keep, load(args.parameter));
-    store(args.new_states[0], first);
-    store(args.new_states[1], second);
-    store(args.new_parameter,
-          S::fma(rate, Quotient<T>::of(first, second, epsilon), decay));
-  });
+  with_moments(args, begin, end,
+               [&](const auto& parameter, const auto& quotient) {
+                 return S::fma(rate, quotient, S::mul(keep, parameter));
+               });
 }
 
 template <class Bits>

@@ -8,8 +8,8 @@ namespace plimsoll {
 BackupAndRestore::BackupAndRestore(std::string folder)
     : folder_(std::move(folder)) {
   if (!folder_.empty()) return;
-  train::throw_error({ErrorCode::bad_input,
-                      "BackupAndRestore: name the folder of the backup"});
+  throw_error({ErrorCode::bad_input,
+               "BackupAndRestore: name the folder of the backup"});
 }
 
 std::string BackupAndRestore::file() const {
@@ -30,7 +30,7 @@ void BackupAndRestore::on_train_end(FitControl&, const Logs&) {
   std::error_code failure;
   std::filesystem::remove(file(), failure);
   if (failure) {
-    train::throw_error({ErrorCode::io, file() + ": " + failure.message()});
+    throw_error({ErrorCode::io, file() + ": " + failure.message()});
   }
 }
 

@@ -12,7 +12,7 @@ CSVLogger::CSVLogger(std::string filename, char separator, bool append)
 
 void CSVLogger::check() const {
   if (file_) return;
-  train::throw_error(
+  throw_error(
       {ErrorCode::io, fmt::format("CSVLogger: cannot write {}", filename_)});
 }
 

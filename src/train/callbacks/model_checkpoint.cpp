@@ -19,7 +19,7 @@ std::string path_of(const std::string& filepath, std::int64_t epoch,
   } catch (const fmt::format_error& error) {
     std::string names = "epoch";
     for (const auto& [name, value] : logs) names += ", " + name;
-    train::throw_error(
+    throw_error(
         {ErrorCode::bad_input,
          fmt::format("ModelCheckpoint: filepath \"{}\": {}; fields are {}, as "
                      "in {{epoch:02d}} or {{loss:.2f}}",
@@ -33,8 +33,8 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
     : options_(std::move(options)) {
   train::check_mode("ModelCheckpoint", options_.mode);
   if (!options_.filepath.empty()) return;
-  train::throw_error({ErrorCode::bad_input,
-                      "ModelCheckpoint: filepath: name the file to write"});
+  throw_error({ErrorCode::bad_input,
+               "ModelCheckpoint: filepath: name the file to write"});
 }
 
 void ModelCheckpoint::on_train_begin(FitControl& fit) {

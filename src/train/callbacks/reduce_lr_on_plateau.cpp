@@ -11,7 +11,7 @@ ReduceLROnPlateau::ReduceLROnPlateau(ReduceLROnPlateauOptions options)
     : options_(std::move(options)) {
   train::check_mode("ReduceLROnPlateau", options_.mode);
   if (options_.factor > 0 && options_.factor < 1) return;
-  train::throw_error(
+  throw_error(
       {ErrorCode::bad_input,
        fmt::format("ReduceLROnPlateau: factor {}: must be between 0 and 1",
                    options_.factor)});
