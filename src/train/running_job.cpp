@@ -136,6 +136,8 @@ Status RunningJob::run_each_once(const JobData& data) {
           run_once(program, planned_.feeds[i], *data.inputs[i]));
     }
     if (programs.update >= 0) {
+      // With 0 nothing would be updated, and less code would run.
+      PLIMSOLL_RETURN_IF_ERROR(set_all(kGroupScale, 1));
       PLIMSOLL_RETURN_IF_ERROR(
           programs_[static_cast<std::size_t>(programs.update)]->run());
     }
