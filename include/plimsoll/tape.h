@@ -3,6 +3,7 @@
 //   tape.watch(w);
 //   auto loss = pl::mean(pl::square(pl::matmul(x, w) - y));
 //   auto dw = tape.gradient(loss, w);
+// Variables that are trainable are watched by themselves.
 // Of each op only what its gradient reads is kept; backward frees it as it
 // goes, and whatever is left goes with the tape.
 #pragma once
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "plimsoll/tensor.h"
+#include "plimsoll/variable.h"
 
 namespace plimsoll {
 
@@ -39,6 +41,16 @@ class GradientTape {
                                const std::vector<Tensor>& sources,
                                const Tensor& seed = {});
   Tensor gradient(const Tensor& target, const Tensor& source,
+                  const Tensor& seed = {});
+  // The same for variables: for all values that were read of one while the tape
+  // recorded, together.
+  std::vector<Tensor> gradient(const Tensor& target,
+                               const std::vector<Variable>& sources,
+                               const Tensor& seed = {});
+  std::vector<Tensor> gradient(const Tensor& target,
+                               std::initializer_list<Variable> sources,
+                               const Tensor& seed = {});
+  Tensor gradient(const Tensor& target, const Variable& source,
                   const Tensor& seed = {});
 
  private:

@@ -66,6 +66,9 @@ std::byte* Program::address(graph::BufferId id) const {
   const graph::Buffer& buffer = lowered_.buffer(id);
   switch (buffer.kind) {
     case BufferKind::state: {
+      if (!memory_.states.empty()) {
+        return memory_.states[static_cast<std::size_t>(buffer.index)];
+      }
       const auto job_state = static_cast<std::size_t>(
           memory_.job_state[static_cast<std::size_t>(buffer.index)]);
       return buffer.place == graph::Place::home
@@ -79,6 +82,17 @@ std::byte* Program::address(graph::BufferId id) const {
       break;
   }
   return nullptr;  // bound before each run
+}
+
+void Program::move(std::byte* arena,
+                   std::span<std::byte* const> states) noexcept {
+  memory_.arena = arena;
+  std::copy(states.begin(), states.end(), memory_.states.begin());
+  input_table_.clear();
+  output_table_.clear();
+  launches_.clear();
+  input_slots_.clear();
+  fill_tables();
 }
 
 void Program::fill_tables() {

@@ -19,6 +19,9 @@ struct ProgramMemory {
   const plan::ArenaLayout* layout = nullptr;
   std::vector<int> job_state;  // by the program's state: index in the job
   std::int64_t alignment_bytes = plan::kBufferAlignment;  // of the plan
+  // Of a program whose states lie apart: by the program's state. The layout has
+  // no offsets for them then.
+  std::vector<std::byte*> states = {};
   // Of what runs on the host beside a device.
   std::byte* host_arena = nullptr;
   const plan::HostLayout* host_layout = nullptr;
@@ -45,6 +48,10 @@ class Program {
   static Result<std::unique_ptr<Program>> place(
       const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
       ProgramMemory memory, const ops::KernelFactory& host_kernels);
+
+  // From here on it runs in other memory, and has to be given its inputs again.
+  // Never allocates.
+  void move(std::byte* arena, std::span<std::byte* const> states) noexcept;
 
   // The memory that what runs at `place` reads input `index` from in the runs
   // that follow.

@@ -10,6 +10,7 @@
 #include "train/clipping.h"
 #include "train/optimizer_keys.h"
 #include "train/row_gradients.h"
+#include "train/schedule.h"
 
 namespace plimsoll::train {
 namespace {
@@ -166,6 +167,24 @@ Status check_tables(const Builder& builder, const OptimizerSpec& optimizer,
 }
 
 }  // namespace
+
+Result<UpdateCounters> add_counters(Builder& builder,
+                                    const OptimizerSpec& optimizer,
+                                    DType dtype) {
+  const ValueId rate =
+      builder.state(kLearningRate, Role::counter, {dtype, Shape{}});
+  const ValueId step =
+      builder.state(kStep, Role::counter, {DType::i64, Shape{}});
+  // Counted before the updates, so that nothing is left to do behind them.
+  builder.set_scope("counters");
+  if (optimizer.schedule.type.empty()) return UpdateCounters{rate, step};
+  PLIMSOLL_RETURN_IF_ERROR(check_optimizer(optimizer));
+  // The state is there to be read.
+  const ValueId scheduled =
+      scheduled_rate(builder, optimizer.schedule, step, dtype);
+  builder.assign(rate, scheduled);
+  return UpdateCounters{scheduled, step};
+}
 
 Result<std::vector<StartValue>> add_updates(
     Builder& builder, const OptimizerSpec& optimizer,

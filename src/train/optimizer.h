@@ -17,6 +17,21 @@ struct UpdateScalars {
   graph::ValueId gate;  // where gradients are scaled and may be refused
 };
 
+// Names of the states that every update reads.
+inline constexpr const char* kLearningRate = "learning_rate";
+inline constexpr const char* kStep = "step";
+
+struct UpdateCounters {
+  graph::ValueId rate;  // of this update
+  graph::ValueId step;  // the state: how many there were
+};
+
+// Adds both, the rate in the parameters' type and by its schedule, where there
+// is one.
+Result<UpdateCounters> add_counters(graph::Builder& builder,
+                                    const OptimizerSpec& optimizer,
+                                    DType dtype);
+
 // A state that does not start at zero.
 struct StartValue {
   std::string state;

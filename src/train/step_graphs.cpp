@@ -8,9 +8,7 @@
 #include "ops/reduction/reduction.h"
 #include "ops/standard_ops.h"
 #include "ops/update/update.h"
-#include "train/optimizer_keys.h"
 #include "train/precision.h"
-#include "train/schedule.h"
 
 namespace plimsoll::train {
 namespace {
@@ -234,18 +232,10 @@ class GraphMaker {
 
   Status add_update(Builder& builder, std::span<const Parameter> parameters,
                     std::span<const ValueId> gradients, ValueId scale) {
-    const ValueId rate = builder.state(kLearningRate, Role::counter, scalar());
-    const ValueId step = builder.state(kStep, Role::counter, counter());
-    // Counted before the updates, so that nothing is left to do behind them.
-    builder.set_scope("counters");
-    UpdateScalars scalars{rate, {}, {}};
-    const ScheduleSpec& schedule = train_.optimizer.schedule;
-    if (!schedule.type.empty()) {
-      PLIMSOLL_RETURN_IF_ERROR(check_optimizer(train_.optimizer));
-      // The state is there to be read.
-      scalars.rate = scheduled_rate(builder, schedule, step, scalar().dtype);
-      builder.assign(rate, scalars.rate);
-    }
+    PLIMSOLL_ASSIGN(const UpdateCounters counters,
+                    add_counters(builder, train_.optimizer, scalar().dtype));
+    const ValueId step = counters.step;
+    UpdateScalars scalars{counters.rate, {}, {}};
     if (scale.valid()) {
       const ops::LossScaling scaling{
           scale, builder.state(kGoodSteps, Role::counter, counter()), step};

@@ -14,8 +14,6 @@
 namespace plimsoll::train {
 
 // Names of the states that the training loop itself sets or reads.
-inline constexpr const char* kLearningRate = "learning_rate";
-inline constexpr const char* kStep = "step";
 inline constexpr const char* kRandomStep = "random_step";
 // Of losses whose gradients go through f16; see ops::scale_step.
 inline constexpr const char* kLossScale = "loss_scale";

@@ -99,5 +99,65 @@ TEST(EagerSession, TensorsOutliveTheirSession) {
   EXPECT_EQ(sum(ones({4})).item(), 4);
 }
 
+TEST(EagerSession, OptimisersByHand) {
+  Session session({.host = "256MiB", .threads = 1});
+  std::vector<Variable> variables = {Variable(full({2}, 1), "w"),
+                                     Variable(zeros({3}), "unused")};
+  OptimizerState momentum(SGD{.learning_rate = 0.5, .momentum = 0.5});
+  EXPECT_EQ(momentum.learning_rate(), 0.5);
+  for (int i = 0; i < 2; ++i) {
+    GradientTape tape;
+    const Tensor loss = sum(variables[0] * 2.0);
+    const auto gradients = tape.gradient(loss, variables);
+    EXPECT_FALSE(gradients[1].defined());
+    momentum.apply_gradients(gradients, variables);
+  }
+  // 1 - 0.5 * 2, then - 0.5 * 2 - 0.5 * 1.
+  EXPECT_EQ(variables[0].value().to_floats(), (std::vector<float>{-1.5, -1.5}));
+  EXPECT_EQ(momentum.iterations(), 2);
+  momentum.set_learning_rate(0.25);
+  EXPECT_EQ(momentum.learning_rate(), 0.25);
+  const auto complaint = [](auto&& work) {
+    try {
+      work();
+    } catch (const Exception& wrong) {
+      return std::string(wrong.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(
+      complaint([&] { momentum.apply_gradients({ones({2})}, variables); }),
+      HasSubstr("1 gradients for 2 variables"));
+  EXPECT_THAT(
+      complaint([&] {
+        momentum.apply_gradients({ones({4}), {}}, variables);
+      }),
+      HasSubstr("the gradient of `w` is f32[4], but the variable is f32[2]"));
+  EXPECT_THAT(complaint([] { OptimizerState(RMSprop{.rho = 1.5}); }),
+              HasSubstr("rho must be a number"));
+  EXPECT_THAT(complaint([] {
+                OptimizerState(SGD{.learning_rate = CosineDecay{}})
+                    .set_learning_rate(1);
+              }),
+              HasSubstr("schedule"));
+}
+
+// In place: one parameter more would not be there.
+TEST(EagerSession, UpdatesNeedNoMemoryOfTheirOwn) {
+  Session session({.host = "256MiB", .threads = 1});
+  const std::int64_t floor = [&] {
+    const Tensor small = ones({1});
+    return session.host_held_bytes();
+  }();
+  constexpr std::int64_t kElements = 4 << 20;  // of 16 MiB
+  std::vector<Variable> variables = {Variable(zeros({kElements}), "w")};
+  OptimizerState adam(Adam{});
+  for (int i = 0; i < 3; ++i) {
+    adam.apply_gradients({ones({kElements})}, variables);
+  }
+  // The variable, two moments, the gradient, and what the pool may keep.
+  EXPECT_LE(session.host_held_bytes() - floor, kElements * 4 * 45 / 10);
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/throw_error.h"
 #include "graph/passes.h"
 #include "ops/standard_ops.h"
 #include "ops/update/update.h"
@@ -17,6 +18,7 @@
 #include "train/optimizer.h"
 #include "train/planned_step.h"
 #include "train/schedule.h"
+#include "train/variable_updates.h"
 
 namespace plimsoll::train::testing {
 namespace {
@@ -178,6 +180,84 @@ TEST(Optimizers, UpdateAsKerasDoes) {
         }
       }
     });
+  }
+}
+
+// By hand: at once, into memory that somebody looks at, and traced.
+enum class Way { at_once, looked_at, traced };
+
+Numbers update_by_hand(const OptimizerSpec& optimizer, const json& vectors,
+                       std::size_t p, Way way) {
+  Session session({.host = "1GiB", .threads = 1});
+  const auto tensor = [&](const json& numbers, std::size_t which) {
+    return Tensor::of(numbers.get<Numbers>(),
+                      vectors["shapes"][which].get<Extents>());
+  };
+  VariableUpdates updates(optimizer);
+  std::vector<Variable> variables;
+  std::vector<runtime::VariablePtr> cells;
+  for (std::size_t i = 0; i < vectors["shapes"].size(); ++i) {
+    variables.emplace_back(tensor(vectors["start"][i], i));
+    cells.push_back(variables.back().cell());
+  }
+  const auto apply = [&](std::span<const Tensor> gradients) {
+    runtime::Values values;
+    for (const Tensor& gradient : gradients) values.push_back(gradient.value());
+    // An open batch does not fit parameters: such a trace is given up.
+    throw_if_error(updates.apply(cells, values));
+    return std::vector<Tensor>{};
+  };
+  FunctionCalls traced({});
+  Numbers numbers;
+  for (const json& step : vectors["gradients"]) {
+    std::vector<Tensor> gradients;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      gradients.push_back(tensor(step[i], i));
+    }
+    std::vector<Tensor> held;
+    if (way == Way::looked_at) {
+      for (const Variable& variable : variables) held.push_back(variable);
+    }
+    const auto before = held.empty() ? Numbers{} : held[p].to_doubles();
+    if (way == Way::traced) {
+      traced.call(gradients, apply);
+    } else {
+      apply(gradients);
+    }
+    if (!held.empty()) {
+      EXPECT_EQ(held[p].to_doubles(), before);
+    }
+    const auto now = variables[p].value().to_doubles();
+    numbers.insert(numbers.end(), now.begin(), now.end());
+  }
+  EXPECT_EQ(traced.traces(), way == Way::traced ? 1 : 0);
+  return numbers;
+}
+
+TEST(Optimizers, UpdateByHandAsKerasDoes) {
+  const json vectors = read_vectors();
+  for (const json& item : vectors["cases"]) {
+    const auto text = item["optimizer"].get<std::string>();
+    const OptimizerSpec optimizer = optimizer_of(text);
+    const double tolerance = !optimizer.schedule.type.empty() ? 1e-6
+                             : optimizer.type == "adafactor"  ? 1e-7
+                                                              : 1e-9;
+    for (std::size_t p = 0; p < vectors["shapes"].size(); ++p) {
+      Numbers wanted;
+      for (const json& update : item["updates"]) {
+        const auto numbers = update[p].get<Numbers>();
+        wanted.insert(wanted.end(), numbers.begin(), numbers.end());
+      }
+      for (const Way way : {Way::at_once, Way::looked_at, Way::traced}) {
+        const Numbers got = update_by_hand(optimizer, vectors, p, way);
+        ASSERT_EQ(got.size(), wanted.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          EXPECT_NEAR(got[i], wanted[i], tolerance * (1 + std::abs(wanted[i])))
+              << text << ", way " << static_cast<int>(way) << ", parameter "
+              << p << ", element " << i;
+        }
+      }
+    }
   }
 }
 

@@ -1,10 +1,13 @@
 #include "runtime/eager/dispatch.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <mutex>
 
 #include "ops/registry.h"
 #include "runtime/eager/tape.h"
+#include "runtime/eager/trace.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -52,9 +55,21 @@ std::vector<Tape*>& recording_tapes() {
   return tapes;
 }
 
-Result<Values> dispatch(const graph::OpDef& op,
-                        std::span<const ValuePtr> inputs,
-                        const graph::Attrs& attrs, Eager* home) {
+Status check_in_memory(const Value& value) {
+  if (value.trace == 0) return {};
+  return Error{ErrorCode::bad_input,
+               fmt::format("{} is a value of a traced function: it has no "
+                           "numbers until the function runs, and is used in "
+                           "there alone; return it, or set "
+                           "run_functions_eagerly(true) to look at it",
+                           value.type.to_string())};
+}
+
+namespace {
+
+Result<Values> run_now(const graph::OpDef& op, std::span<const ValuePtr> inputs,
+                       const graph::Attrs& attrs, Eager* home,
+                       std::shared_ptr<PreparedOp>& prepared) {
   std::shared_ptr<Eager> current;
   if (!inputs.empty()) {
     home = inputs[0]->home.get();
@@ -62,8 +77,22 @@ Result<Values> dispatch(const graph::OpDef& op,
     PLIMSOLL_ASSIGN(current, current_eager());
     home = current.get();
   }
+  for (const ValuePtr& input : inputs) {
+    PLIMSOLL_RETURN_IF_ERROR(check_in_memory(*input));
+  }
+  return home->apply(op, inputs, attrs, prepared);
+}
+
+}  // namespace
+
+Result<Values> dispatch(const graph::OpDef& op,
+                        std::span<const ValuePtr> inputs,
+                        const graph::Attrs& attrs, Eager* home) {
   std::shared_ptr<PreparedOp> prepared;
-  PLIMSOLL_ASSIGN(auto outputs, home->apply(op, inputs, attrs, prepared));
+  Trace* const trace = current_trace();
+  PLIMSOLL_ASSIGN(auto outputs,
+                  trace ? trace->emit(op, inputs, attrs, prepared)
+                        : run_now(op, inputs, attrs, home, prepared));
   for (Tape* tape : recording_tapes()) tape->record(prepared, inputs, outputs);
   return outputs;
 }

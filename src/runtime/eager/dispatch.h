@@ -7,8 +7,9 @@ namespace plimsoll::runtime {
 
 class Tape;
 
-// The op's outputs, seen by every tape that is recording on this thread. An op
-// without operands runs on `home`, or on the session that is current.
+// The op's outputs, seen by every tape that is recording on this thread;
+// written to its trace where it has one. An op without operands runs on `home`,
+// or on the session that is current.
 Result<Values> dispatch(const graph::OpDef& op,
                         std::span<const ValuePtr> inputs,
                         const graph::Attrs& attrs = {}, Eager* home = nullptr);
@@ -19,6 +20,9 @@ Result<ValuePtr> dispatch_one(const graph::OpDef& op,
 // A value full of one number, beside `home`'s or in the current session.
 Result<ValuePtr> filled(const graph::TensorType& type, double number,
                         Eager* home = nullptr);
+
+// An error for values of a traced function.
+Status check_in_memory(const Value& value);
 
 // The last that was made and is still open; an error where there is none.
 Result<std::shared_ptr<Eager>> current_eager();

@@ -12,18 +12,15 @@ using graph::TensorType;
 // Loops over shapes that differ make kernels again and again; this many stay.
 constexpr std::size_t kPreparedOps = 512;
 
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 ValuePtr view_of(const ValuePtr& of, const TensorType& type) {
   auto value = std::make_shared<Value>();
   value->type = type;
-  value->id = next_id();
+  value->id = next_value_id();
   value->home = of->home;
   value->data = of->data;
   value->root = of->root ? of->root : of;
+  value->trace = of->trace;
+  value->symbol = of->symbol;
   return value;
 }
 
@@ -51,18 +48,33 @@ class Scratch {
 
 }  // namespace
 
+std::uint64_t next_value_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 Value::~Value() {
   if (block.data) home->give_back(block);
 }
 
 Eager::Eager(const EagerMachine& machine)
     : threads_(machine.threads),
+      kernels_(machine.kernels),
       ledger_(machine.ledger),
       process_bytes_(machine.process_bytes),
       pool_(machine.memory, machine.ledger),
       prepared_(machine.kernels, kPreparedOps) {}
 
+void Eager::join(const std::shared_ptr<EagerUser>& user) {
+  std::erase_if(users_, [](const auto& one) { return one.expired(); });
+  users_.push_back(user);
+}
+
 void Eager::close() noexcept {
+  for (const auto& user : users_) {
+    if (const auto held = user.lock()) held->let_go();
+  }
+  users_.clear();
   prepared_.clear();
   pool_.close();
   release_process();
@@ -94,7 +106,7 @@ Result<std::shared_ptr<Value>> Eager::make(TensorType type) {
   PLIMSOLL_ASSIGN(value->block, pool_.allocate(type.bytes()));
   value->home = shared_from_this();
   value->data = value->block.data;
-  value->id = next_id();
+  value->id = next_value_id();
   value->type = std::move(type);
   return value;
 }
@@ -109,7 +121,8 @@ Result<ValuePtr> Eager::from_bytes(TensorType type,
 Result<Values> Eager::apply(const graph::OpDef& op,
                             std::span<const ValuePtr> inputs,
                             const graph::Attrs& attrs,
-                            std::shared_ptr<PreparedOp>& prepared) {
+                            std::shared_ptr<PreparedOp>& prepared,
+                            std::span<const std::shared_ptr<Value>> into) {
   PLIMSOLL_RETURN_IF_ERROR(check_open());
   std::vector<const TensorType*> types(inputs.size());
   std::vector<const void*> from(inputs.size());
@@ -128,7 +141,11 @@ Result<Values> Eager::apply(const graph::OpDef& op,
   Values outputs;
   std::vector<void*> to;
   for (const TensorType& type : prepared->outputs) {
-    PLIMSOLL_ASSIGN(auto value, make(type));
+    std::shared_ptr<Value> value =
+        into.empty() ? nullptr : into[outputs.size()];
+    if (value == nullptr) {
+      PLIMSOLL_ASSIGN(value, make(type));
+    }
     to.push_back(value->data);
     outputs.push_back(std::move(value));
   }

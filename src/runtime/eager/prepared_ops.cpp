@@ -123,7 +123,7 @@ Result<std::shared_ptr<PreparedOp>> PreparedOps::make(
                              op.name, graph::to_string(made->inputs))};
   }
   made->scratch_bytes = plain->scratch_bytes;
-  made->shares = plain->seconds > 5e-6;
+  made->shares = plain->seconds > kSharedSeconds;
   PLIMSOLL_ASSIGN(made->kernel, kernels_.create(query, *plain));
   return made;
 }

@@ -12,6 +12,10 @@
 
 namespace plimsoll::runtime {
 
+// Work that takes longer is shared by threads; joining them takes about as
+// long.
+inline constexpr double kSharedSeconds = 5e-6;
+
 struct PreparedOp {
   const graph::OpDef* op = nullptr;
   graph::Attrs attrs;

@@ -6,6 +6,7 @@
 
 #include "ops/registry.h"
 #include "runtime/eager/dispatch.h"
+#include "runtime/eager/trace.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -86,6 +87,18 @@ class Cook {
 
 }  // namespace
 
+void Tape::read(std::uint64_t variable, const ValuePtr& value) {
+  auto& reads = reads_[variable];
+  if (!reads.empty() && reads.back() == value->id) return;
+  reads.push_back(value->id);
+  watch(value);
+}
+
+std::vector<std::uint64_t> Tape::reads_of(std::uint64_t variable) const {
+  const auto found = reads_.find(variable);
+  return found == reads_.end() ? std::vector<std::uint64_t>{} : found->second;
+}
+
 void Tape::record(const std::shared_ptr<PreparedOp>& op,
                   std::span<const ValuePtr> inputs,
                   std::span<const ValuePtr> outputs) {
@@ -159,10 +172,11 @@ Status Tape::step_back(const Entry& entry,
 }
 
 Result<Values> Tape::gradient(const ValuePtr& target, const ValuePtr& seed,
-                              std::span<const ValuePtr> sources, bool keep) {
+                              std::span<const std::uint64_t> sources,
+                              bool keep) {
+  const PhaseScope phase(graph::Phase::backward);
   // What a source moves.
-  std::unordered_set<std::uint64_t> relevant;
-  for (const ValuePtr& source : sources) relevant.insert(source->id);
+  std::unordered_set<std::uint64_t> relevant(sources.begin(), sources.end());
   const auto kept = relevant;
   for (const Entry& entry : entries_) {
     const bool moved = std::any_of(
@@ -186,11 +200,12 @@ Result<Values> Tape::gradient(const ValuePtr& target, const ValuePtr& seed,
   if (!keep) {
     entries_.clear();
     known_.clear();
+    reads_.clear();
   }
   if (!status) return status.error();
   Values gradients;
-  for (const ValuePtr& source : sources) {
-    const auto flow = flows.find(source->id);
+  for (const std::uint64_t source : sources) {
+    const auto flow = flows.find(source);
     gradients.push_back(flow == flows.end() ? nullptr : flow->second);
   }
   return gradients;

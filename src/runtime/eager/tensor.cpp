@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <ostream>
 
 #include "ops/movement/movement.h"
@@ -28,6 +27,7 @@ Tensor copied(DType dtype, const std::vector<T>& values, Extents shape) {
 template <class T>
 std::vector<T> converted(const Tensor& tensor, DType dtype, const char* what) {
   ValuePtr value = value_of(tensor, what);
+  throw_if_error(runtime::check_in_memory(*value));
   runtime::Eager& eager = *value->home;
   if (value->type.dtype != dtype) {
     std::shared_ptr<runtime::PreparedOp> prepared;
@@ -41,6 +41,36 @@ std::vector<T> converted(const Tensor& tensor, DType dtype, const char* what) {
       static_cast<std::size_t>(value->type.shape.elements()));
   std::memcpy(numbers.data(), value->data, numbers.size() * sizeof(T));
   return numbers;
+}
+
+// Its shape in numbers. A function that asks for it is traced for each batch.
+const Shape& fixed_shape(const Tensor& tensor, const char* what) {
+  const Shape& shape = value_of(tensor, what)->type.shape;
+  if (shape.is_fixed()) return shape;
+  throw_error({ErrorCode::bad_input,
+               fmt::format("{}: the batch of {}, B, is open while the function "
+                           "is traced",
+                           what, tensor.value()->type.to_string())});
+}
+
+// Extents with the open one, -1, as the elements require it.
+Shape closed_shape(const Shape& from, Extents extents) {
+  const auto open = std::find(extents.begin(), extents.end(), -1);
+  if (open == extents.end()) return runtime::shape_of(extents);
+  const auto at = open - extents.begin();
+  *open = 1;
+  std::vector<Dim> dims = runtime::shape_of(extents).dims();
+  std::int64_t others = 1;
+  for (const Dim& dim : dims) others *= dim.size;
+  std::int64_t elements = 1;
+  bool per_batch = false;
+  for (const Dim& dim : from.dims()) {
+    elements *= dim.size;
+    per_batch = per_batch || dim.per_batch;
+  }
+  dims[static_cast<std::size_t>(at)] =
+      Dim(others > 0 ? elements / others : 0, per_batch);
+  return Shape(std::move(dims));
 }
 
 // A number or a slice of one axis, as starts, stops and steps of all.
@@ -165,7 +195,7 @@ DType Tensor::dtype() const { return value_of(*this, "dtype")->type.dtype; }
 
 Extents Tensor::shape() const {
   Extents extents;
-  for (const Dim& dim : value_of(*this, "shape")->type.shape.dims()) {
+  for (const Dim& dim : fixed_shape(*this, "shape").dims()) {
     extents.push_back(dim.size);
   }
   return extents;
@@ -174,11 +204,11 @@ Extents Tensor::shape() const {
 int Tensor::rank() const { return value_of(*this, "rank")->type.shape.rank(); }
 
 std::int64_t Tensor::size() const {
-  return value_of(*this, "size")->type.shape.elements();
+  return fixed_shape(*this, "size").elements();
 }
 
 std::int64_t Tensor::bytes() const {
-  return value_of(*this, "bytes")->type.bytes();
+  return fixed_shape(*this, "bytes").elements() * size_of(dtype());
 }
 
 std::vector<float> Tensor::to_floats() const {
@@ -214,16 +244,10 @@ Tensor Tensor::at(const std::vector<Index>& index) const {
 
 Tensor Tensor::reshape(Extents shape) const {
   const ValuePtr operands[] = {value_of(*this, "reshape")};
-  const auto open = std::find(shape.begin(), shape.end(), -1);
-  if (open != shape.end()) {
-    *open = 1;
-    const std::int64_t others = std::accumulate(
-        shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-    *open = others > 0 ? size() / others : 0;
-  }
+  const Shape closed = closed_shape(operands[0]->type.shape, std::move(shape));
   return Tensor(value_or_throw(
       runtime::invoke_one(operands, [&](graph::Builder& builder, auto ids) {
-        return ops::reshape(builder, ids[0], runtime::shape_of(shape));
+        return ops::reshape(builder, ids[0], closed);
       })));
 }
 

@@ -75,6 +75,11 @@ Tensor beside(const Tensor& a, double number) {
       runtime::filled({value->type.dtype, Shape{}}, number, value->home.get()));
 }
 
+Tensor filled_like(const Tensor& a, double number) {
+  const ValuePtr& value = runtime::value_of(a, "full_like");
+  return one(runtime::filled(value->type, number, value->home.get()));
+}
+
 Tensor built(const char* name, const std::vector<Tensor>& operands,
              const runtime::BuildOne& build) {
   Values values;
@@ -126,8 +131,8 @@ Tensor zeros(Extents shape, DType dtype) {
 Tensor ones(Extents shape, DType dtype) {
   return full(std::move(shape), 1, dtype);
 }
-Tensor zeros_like(const Tensor& a) { return zeros(a.shape(), a.dtype()); }
-Tensor ones_like(const Tensor& a) { return ones(a.shape(), a.dtype()); }
+Tensor zeros_like(const Tensor& a) { return filled_like(a, 0); }
+Tensor ones_like(const Tensor& a) { return filled_like(a, 1); }
 
 Tensor arange(std::int64_t count, DType dtype) {
   const auto eager = value_or_throw(runtime::current_eager());

@@ -1,4 +1,5 @@
-// What a tensor's handle points to: a value in memory.
+// What a tensor's handle points to: a value in memory, or, while a function is
+// traced, a value of its graph.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,10 @@ struct Value {
   std::byte* data = nullptr;
   Block block;    // of a value with memory of its own
   ValuePtr root;  // of a view: whose memory it is
+  // Of a value without memory: the trace that it belongs to, by a number that
+  // is never used twice, and its place in the graph.
+  std::uint64_t trace = 0;
+  graph::ValueId symbol;
 
   Value() = default;
   ~Value();  // gives the block back
@@ -30,5 +35,8 @@ struct Value {
 };
 
 using Values = std::vector<ValuePtr>;
+
+// A number for a value, never used twice.
+std::uint64_t next_value_id();
 
 }  // namespace plimsoll::runtime

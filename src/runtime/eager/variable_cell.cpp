@@ -1,0 +1,96 @@
+#include "runtime/eager/variable_cell.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "runtime/eager/dispatch.h"
+#include "runtime/eager/tape.h"
+#include "runtime/eager/trace.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// The same numbers in memory of their own.
+Result<std::shared_ptr<Value>> copy_of(const Value& value) {
+  PLIMSOLL_ASSIGN(auto copy, value.home->make(value.type));
+  std::memcpy(copy->data, value.data,
+              static_cast<std::size_t>(value.type.bytes()));
+  return copy;
+}
+
+// The same memory under a number of its own: what a tape knows of the tensor is
+// not the variable's.
+std::shared_ptr<Value> shared_value(ValuePtr value) {
+  if (value.use_count() == 1 && !value->root) {
+    auto own = std::const_pointer_cast<Value>(value);
+    own->id = next_value_id();
+    return own;
+  }
+  return std::const_pointer_cast<Value>(same_bytes(value));
+}
+
+}  // namespace
+
+Result<VariablePtr> make_variable(ValuePtr value, std::string name,
+                                  graph::Role role, bool trainable) {
+  if (value->trace != 0 || current_trace() != nullptr) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("variable `{}` is made inside of a traced "
+                             "function: make it once, outside, and use it "
+                             "there",
+                             name)};
+  }
+  PLIMSOLL_RETURN_IF_ERROR(value->home->check_open());
+  auto variable = std::make_shared<VariableCell>();
+  variable->id = next_value_id();
+  variable->name = std::move(name);
+  variable->role = role;
+  variable->trainable = trainable && is_floating(value->type.dtype);
+  variable->value = shared_value(std::move(value));
+  return variable;
+}
+
+Result<ValuePtr> read_variable(const VariablePtr& variable) {
+  ValuePtr value = variable->value;
+  if (Trace* const trace = current_trace()) {
+    PLIMSOLL_ASSIGN(value, trace->read(variable));
+  }
+  if (variable->trainable) {
+    for (Tape* tape : recording_tapes()) tape->read(variable->id, value);
+  }
+  return value;
+}
+
+Status assign_variable(const VariablePtr& variable, ValuePtr value) {
+  if (variable->value->type != value->type) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("variable `{}` is {}, but is assigned {}",
+                             variable->name, variable->value->type.to_string(),
+                             value->type.to_string())};
+  }
+  if (Trace* const trace = current_trace()) {
+    return trace->assign(variable, value);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(check_in_memory(*value));
+  PLIMSOLL_RETURN_IF_ERROR(value->home->check_open());
+  variable->value = shared_value(std::move(value));
+  return {};
+}
+
+Status own_value(VariableCell& variable) {
+  std::shared_ptr<Value>& value = variable.value;
+  PLIMSOLL_RETURN_IF_ERROR(value->home->check_open());
+  if (value.use_count() == 1 && value->root.use_count() == 1 &&
+      value->root->type == value->type) {
+    value = std::const_pointer_cast<Value>(value->root);
+  }
+  if (value.use_count() == 1 && !value->root) {
+    value->id = next_value_id();
+    return {};
+  }
+  PLIMSOLL_ASSIGN(value, copy_of(*value));
+  return {};
+}
+
+}  // namespace plimsoll::runtime
