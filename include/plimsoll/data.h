@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plimsoll/session.h"
+#include "plimsoll/tensor.h"
 
 namespace plimsoll::data {
 
@@ -142,6 +143,13 @@ struct ExampleBatch {
   const float* labels = nullptr;
 };
 
+// A batch as tensors of the session: good for as long as they are held.
+struct TensorBatch {
+  Tensor features;  // [examples, ...]
+  Tensor labels;
+  explicit operator bool() const { return features.defined(); }
+};
+
 class Iterator {
  public:
   ~Iterator();
@@ -149,6 +157,8 @@ class Iterator {
   Iterator& operator=(Iterator&&) noexcept;
 
   ExampleBatch next();
+  // The same, copied; false when the epoch is over.
+  TensorBatch next_tensors();
   // Goes to the beginning of an epoch.
   void start(std::int64_t epoch);
   // A few numbers as JSON, from which the same batches follow.

@@ -155,6 +155,24 @@ ExampleBatch Iterator::next() {
           static_cast<const float*>(batch.field(input.labels))};
 }
 
+TensorBatch Iterator::next_tensors() {
+  const ExampleBatch batch = next();
+  const auto eager = impl_->joined()->eager();
+  if (batch.examples == 0) return {};
+  const auto copied = [&](const float* from, const FieldSpec& field) {
+    std::vector<Dim> dims = {Dim(batch.examples)};
+    const Shape one = train::shape_of(field.shape);
+    dims.insert(dims.end(), one.dims().begin(), one.dims().end());
+    const graph::TensorType type{DType::f32, Shape(std::move(dims))};
+    const auto bytes = static_cast<std::size_t>(type.bytes());
+    return Tensor(value_or_throw(eager->from_bytes(
+        type, {reinterpret_cast<const std::byte*>(from), bytes})));
+  };
+  const JobInput& input = impl_->fed.input;
+  return {copied(batch.features, input.features_field()),
+          copied(batch.labels, input.labels_field())};
+}
+
 void Iterator::start(std::int64_t epoch) {
   impl_->held = -1;
   throw_if_error(impl_->feeding().start({epoch, 0, {}}));

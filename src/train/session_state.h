@@ -39,6 +39,9 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   // Takes the device's context unless that is done. Nothing on the CPU.
   void use_device();
 
+  // What runs tensors' ops; null where there is none.
+  const std::shared_ptr<runtime::Eager>& eager() const { return eager_; }
+
   bool closed() const { return !place_.machine; }
   // Takes back what users hold, then everything else. While a job runs it does
   // nothing and answers false.
