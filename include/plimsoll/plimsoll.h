@@ -14,6 +14,7 @@
 #include "plimsoll/model.h"
 #include "plimsoll/objective.h"
 #include "plimsoll/optimizer_state.h"
+#include "plimsoll/scope.h"
 #include "plimsoll/session.h"
 #include "plimsoll/tape.h"
 #include "plimsoll/tensor.h"

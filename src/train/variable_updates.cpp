@@ -12,6 +12,18 @@ namespace plimsoll::train {
 
 using graph::ValueId;
 using runtime::VariablePtr;
+namespace {
+
+// "w#12/velocity" tells variables of one name apart: to people it is
+// "w/velocity".
+std::string shown(std::string name) {
+  const auto mark = name.rfind('#');
+  if (mark == std::string::npos) return name;
+  const auto end = name.find('/', mark);
+  return name.erase(mark, end == std::string::npos ? end : end - mark);
+}
+
+}  // namespace
 
 Result<UpdateGraph> VariableUpdates::build(
     std::span<const VariablePtr> variables) {
@@ -70,8 +82,9 @@ Result<VariablePtr> VariableUpdates::slot(const graph::State& state,
     PLIMSOLL_ASSIGN(value,
                     home->from_bytes(type, std::as_bytes(std::span(&none, 1))));
   }
-  PLIMSOLL_ASSIGN(variable, runtime::make_variable(std::move(value), state.name,
-                                                   state.role, false));
+  PLIMSOLL_ASSIGN(variable,
+                  runtime::make_variable(std::move(value), shown(state.name),
+                                         state.role, false));
   return variable;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "runtime/eager/owner_scope.h"
+
 namespace plimsoll::runtime {
 namespace {
 
@@ -103,7 +105,8 @@ Result<std::shared_ptr<Value>> Eager::make(TensorType type) {
   PLIMSOLL_RETURN_IF_ERROR(check_open());
   PLIMSOLL_RETURN_IF_ERROR(charge_process());
   auto value = std::make_shared<Value>();
-  PLIMSOLL_ASSIGN(value->block, pool_.allocate(type.bytes()));
+  PLIMSOLL_ASSIGN(value->block,
+                  pool_.allocate(type.bytes(), current_owner(pool_, id_)));
   value->home = shared_from_this();
   value->data = value->block.data;
   value->id = next_value_id();

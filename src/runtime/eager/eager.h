@@ -83,6 +83,7 @@ class Eager : public std::enable_shared_from_this<Eager> {
   ValuePool pool_;
   PreparedOps prepared_;
   std::vector<std::weak_ptr<EagerUser>> users_;
+  const std::uint64_t id_ = next_value_id();
 };
 
 // Another value over the same memory: no tape takes it for the first.

@@ -5,20 +5,22 @@
 
 namespace plimsoll::runtime {
 
-OwnerBytes::OwnerBytes(Purpose purpose, Space space)
-    : purpose_(purpose), space_(space) {
-  number("eager");
+OwnerBytes::OwnerBytes(Space space) : space_(space) {
+  number("eager", Purpose::activations);
 }
 
-std::int32_t OwnerBytes::number(const std::string& name) {
+std::int32_t OwnerBytes::number(const std::string& name, Purpose purpose) {
+  const auto known = numbers_.find({name, purpose});
+  if (known != numbers_.end()) return known->second;
+  if (owners_.size() >= kMost) return 0;
   const auto next = static_cast<std::int32_t>(owners_.size());
-  const auto [known, is_new] = numbers_.emplace(name, next);
-  if (is_new) {
-    const std::lock_guard lock(growing_);
-    owners_.emplace_back().name = name;
-    count_ = owners_.size();
-  }
-  return known->second;
+  numbers_.emplace(std::pair(name, purpose), next);
+  const std::lock_guard lock(growing_);
+  Owner& owner = owners_.emplace_back();
+  owner.name = name;
+  owner.purpose = purpose;
+  count_ = owners_.size();
+  return next;
 }
 
 void OwnerBytes::clear() noexcept {
@@ -31,7 +33,8 @@ std::vector<Holding> OwnerBytes::snapshot() const {
     const std::lock_guard lock(growing_);
     for (const Owner& owner : owners_) {
       const std::int64_t bytes = owner.bytes.load(std::memory_order_relaxed);
-      if (bytes > 0) holdings.push_back({owner.name, purpose_, space_, bytes});
+      if (bytes > 0)
+        holdings.push_back({owner.name, owner.purpose, space_, bytes});
     }
   }
   std::sort(holdings.begin(), holdings.end(),

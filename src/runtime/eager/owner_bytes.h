@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "memory/ledger.h"
@@ -15,10 +15,12 @@ namespace plimsoll::runtime {
 
 class OwnerBytes final : public Breakdown {
  public:
-  OwnerBytes(Purpose purpose, Space space);
+  explicit OwnerBytes(Space space);
 
   // Calls of these are made one at a time.
-  std::int32_t number(const std::string& name);
+  // Of more than kMost names, those that come late count as the first, 0.
+  static constexpr std::size_t kMost = 4096;
+  std::int32_t number(const std::string& name, Purpose purpose);
   bool knows(std::int32_t owner) const {
     return owner >= 0 && static_cast<std::size_t>(owner) < count_;
   }
@@ -40,14 +42,14 @@ class OwnerBytes final : public Breakdown {
  private:
   struct Owner {
     std::string name;
+    Purpose purpose = Purpose::activations;
     std::atomic<std::int64_t> bytes{0};
   };
 
-  const Purpose purpose_;
   const Space space_;
   mutable std::mutex growing_;  // of the list; its elements stay where they are
   std::deque<Owner> owners_;
-  std::unordered_map<std::string, std::int32_t> numbers_;
+  std::map<std::pair<std::string, Purpose>, std::int32_t> numbers_;
   std::size_t count_ = 0;
 };
 

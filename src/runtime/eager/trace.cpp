@@ -4,6 +4,7 @@
 
 #include "graph/passes.h"
 #include "ops/standard_ops.h"
+#include "runtime/eager/owner_scope.h"
 
 namespace plimsoll::runtime {
 
@@ -69,6 +70,7 @@ Result<Values> Trace::emit(const graph::OpDef& op,
   }
   // Asked first: a mistake must not end the trace, since it may be caught.
   PLIMSOLL_ASSIGN(made->outputs, op.infer(made->inputs, attrs));
+  builder_.set_scope(current_scope() ? current_scope()->name : "function");
   Values outputs;
   for (const ValueId id : builder_.emit_all(op, std::move(ids), attrs)) {
     outputs.push_back(symbol(id));

@@ -38,7 +38,6 @@ class Trace {
   // What following nodes belong to.
   graph::Phase phase() const { return builder_.phase(); }
   void set_phase(graph::Phase phase) { builder_.set_phase(phase); }
-  void set_scope(const std::string& scope) { builder_.set_scope(scope); }
 
   // Once, when the function has run.
   Result<TracedGraph> finish(std::span<const ValuePtr> outputs);

@@ -35,10 +35,7 @@ std::int64_t units_of(std::int64_t bytes) {
 }  // namespace
 
 ValuePool::ValuePool(MemorySource& source, Ledger& ledger, Space space)
-    : source_(&source),
-      ledger_(ledger),
-      space_(space),
-      owners_(Purpose::activations, space) {}
+    : source_(&source), ledger_(ledger), space_(space), owners_(space) {}
 
 ValuePool::~ValuePool() { close(); }
 
@@ -241,9 +238,18 @@ std::int64_t ValuePool::bound_bytes(std::int64_t live_bytes) const {
   return std::max(peak + peak / 10, live_bytes + kFloorBytes);
 }
 
-std::int32_t ValuePool::owner(const std::string& name) {
+std::int32_t ValuePool::owner(const std::string& name, Purpose purpose) {
   const std::lock_guard lock(mutex_);
-  return owners_.number(name);
+  return owners_.number(name, purpose);
+}
+
+void ValuePool::hand_over(Block& block, std::int32_t owner) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (closed() || block.data == nullptr || !owners_.knows(owner)) return;
+  const std::int64_t bytes = units_of(block.bytes) * kUnitBytes;
+  owners_.add(block.owner, -bytes);
+  owners_.add(owner, bytes);
+  block.owner = owner;
 }
 
 void ValuePool::trim() noexcept {

@@ -43,7 +43,10 @@ class ValuePool {
   void release(const Block& block) noexcept;
 
   // The number of a name, under which bytes are counted. 0 is "eager".
-  std::int32_t owner(const std::string& name);
+  std::int32_t owner(const std::string& name,
+                     Purpose purpose = Purpose::activations);
+  // From here on it is that owner's.
+  void hand_over(Block& block, std::int32_t owner) noexcept;
 
   // Gives everything back. Blocks that are still out there are void, and
   // releasing them does nothing.

@@ -11,23 +11,29 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The same numbers in memory of their own.
-Result<std::shared_ptr<Value>> copy_of(const Value& value) {
-  PLIMSOLL_ASSIGN(auto copy, value.home->make(value.type));
-  std::memcpy(copy->data, value.data,
-              static_cast<std::size_t>(value.type.bytes()));
-  return copy;
+Purpose purpose_of(graph::Role role) {
+  switch (role) {
+    case graph::Role::optimizer:
+    case graph::Role::counter:
+      return Purpose::optimizer;
+    case graph::Role::gradient:
+      return Purpose::gradients;
+    default:
+      return Purpose::parameters;
+  }
 }
 
-// The same memory under a number of its own: what a tape knows of the tensor is
-// not the variable's.
-std::shared_ptr<Value> shared_value(ValuePtr value) {
-  if (value.use_count() == 1 && !value->root) {
-    auto own = std::const_pointer_cast<Value>(value);
-    own->id = next_value_id();
-    return own;
+// Gives it a value that others may have too: the same memory under a number of
+// its own, since what a tape knows of the tensor is not the variable's.
+void share(VariableCell& variable, ValuePtr value) {
+  if (value.use_count() > 1 || value->root) {
+    variable.value = std::const_pointer_cast<Value>(same_bytes(value));
+    return;
   }
-  return std::const_pointer_cast<Value>(same_bytes(value));
+  variable.value = std::const_pointer_cast<Value>(std::move(value));
+  variable.value->id = next_value_id();
+  Value& own = *variable.value;
+  own.home->pool().hand_over(own.block, variable.owner);
 }
 
 }  // namespace
@@ -47,7 +53,8 @@ Result<VariablePtr> make_variable(ValuePtr value, std::string name,
   variable->name = std::move(name);
   variable->role = role;
   variable->trainable = trainable && is_floating(value->type.dtype);
-  variable->value = shared_value(std::move(value));
+  variable->owner = value->home->pool().owner(variable->name, purpose_of(role));
+  share(*variable, std::move(value));
   return variable;
 }
 
@@ -74,7 +81,13 @@ Status assign_variable(const VariablePtr& variable, ValuePtr value) {
   }
   PLIMSOLL_RETURN_IF_ERROR(check_in_memory(*value));
   PLIMSOLL_RETURN_IF_ERROR(value->home->check_open());
-  variable->value = shared_value(std::move(value));
+  if (value->home != variable->value->home) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("variable `{}` is assigned a tensor of another "
+                             "session",
+                             variable->name)};
+  }
+  share(*variable, std::move(value));
   return {};
 }
 
@@ -84,12 +97,17 @@ Status own_value(VariableCell& variable) {
   if (value.use_count() == 1 && value->root.use_count() == 1 &&
       value->root->type == value->type) {
     value = std::const_pointer_cast<Value>(value->root);
+    value->home->pool().hand_over(value->block, variable.owner);
   }
   if (value.use_count() == 1 && !value->root) {
     value->id = next_value_id();
     return {};
   }
-  PLIMSOLL_ASSIGN(value, copy_of(*value));
+  PLIMSOLL_ASSIGN(auto copy, value->home->make(value->type));
+  std::memcpy(copy->data, value->data,
+              static_cast<std::size_t>(value->type.bytes()));
+  value = std::move(copy);
+  value->home->pool().hand_over(value->block, variable.owner);
   return {};
 }
 

@@ -13,6 +13,7 @@ struct VariableCell {
   std::string name;
   graph::Role role = graph::Role::parameter;
   bool trainable = true;
+  std::int32_t owner = 0;  // in the pool of its session
   // Whoever holds it beside the cell keeps the numbers of then: it is written
   // to only where nobody does.
   std::shared_ptr<Value> value;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "plimsoll/scope.h"
 #include "plimsoll/tape.h"
 #include "plimsoll/tensor_math.h"
 #include "runtime/eager/eager_fixture.h"
@@ -75,6 +76,55 @@ TEST_F(VariableTest, IsNotTheTensorThatItWasMadeOf) {
   tape.watch(start);
   const Tensor y = start * 10.0 + w * 2.0;
   EXPECT_EQ(tape.gradient(y, w).item(), 2);
+}
+
+std::int64_t held_by(const Ledger& ledger, const std::string& owner,
+                     Purpose purpose) {
+  std::int64_t bytes = 0;
+  for (const Holding& holding : ledger.snapshot()) {
+    if (holding.owner == owner && holding.purpose == purpose) {
+      bytes += holding.bytes;
+    }
+  }
+  return bytes;
+}
+
+TEST_F(VariableTest, TheLedgerNamesThem) {
+  Variable w(zeros({1024}), "w");
+  EXPECT_EQ(held_by(ledger_, "w", Purpose::parameters), 4096);
+  w.assign_add(ones({1024}));
+  EXPECT_EQ(held_by(ledger_, "w", Purpose::parameters), 4096);
+  // While somebody else has the value it is theirs.
+  Tensor other = ones({1024});
+  w.assign(other);
+  EXPECT_EQ(held_by(ledger_, "w", Purpose::parameters), 0);
+  EXPECT_EQ(held_by(ledger_, "eager", Purpose::activations), 4096);
+}
+
+TEST_F(VariableTest, ScopesNameTheRest) {
+  const Tensor outside = ones({1024});
+  Tensor first, second;
+  {
+    const Scope encoder("encoder");
+    first = outside * 2.0;
+    const Scope inner("layer_1");
+    second = outside + first;
+  }
+  const Tensor after = outside * 3.0;
+  EXPECT_EQ(held_by(ledger_, "encoder", Purpose::activations), 4096);
+  EXPECT_EQ(held_by(ledger_, "encoder/layer_1", Purpose::activations), 4096);
+  EXPECT_EQ(held_by(ledger_, "eager", Purpose::activations), 8192);
+  first = Tensor();
+  EXPECT_EQ(held_by(ledger_, "encoder", Purpose::activations), 0);
+}
+
+// Each new name costs a line; there is an end to that.
+TEST_F(VariableTest, ALoopOfNamesDoesNotGrow) {
+  for (int i = 0; i < 10000; ++i) {
+    const Scope scope("step " + std::to_string(i));
+    ones({4});
+  }
+  EXPECT_LE(eager_->pool().owner("one more"), 4096);
 }
 
 }  // namespace
