@@ -1,0 +1,32 @@
+#include <sstream>
+
+#include "loops.h"
+
+namespace plimsoll::loops {
+namespace {
+
+// The sum of explain()'s lines whose purpose is not `left_out`.
+std::int64_t sum_without(const Session& session, const std::string& left_out) {
+  std::istringstream text(session.explain());
+  std::int64_t sum = 0;
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words(line);
+    std::string number, unit, purpose;
+    words >> number >> unit >> purpose;
+    std::erase(number, ',');
+    if (purpose != left_out) sum += std::stoll(number);
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t live_bytes(const Session& session) {
+  return sum_without(session, "cache");
+}
+
+std::int64_t held_bytes(const Session& session) {
+  return sum_without(session, "runtime");
+}
+
+}  // namespace plimsoll::loops
