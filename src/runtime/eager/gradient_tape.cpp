@@ -17,7 +17,8 @@ struct GradientTape::Impl {
                                std::span<const std::uint64_t> sources);
 
   void start() { runtime::recording_tapes().push_back(&tape); }
-  void stop() { std::erase(runtime::recording_tapes(), &tape); }
+  // Whether it was recording on this thread.
+  bool stop() { return std::erase(runtime::recording_tapes(), &tape) > 0; }
 };
 
 GradientTape::GradientTape(TapeOptions options)
@@ -55,9 +56,9 @@ std::vector<Tensor> GradientTape::Impl::gradient(
   }
   asked = true;
   // The others record the gradients, for theirs.
-  stop();
+  const bool recording = stop();
   auto made = tape.gradient(value, seed.value(), sources, persistent);
-  if (persistent) start();
+  if (recording && persistent) start();
   std::vector<Tensor> gradients;
   for (auto& one : value_or_throw(std::move(made))) {
     gradients.emplace_back(std::move(one));

@@ -57,7 +57,7 @@ struct Ops {
       case 8:
         return concat({x, y}, 0);
       case 9:
-        return x[{0}];
+        return x[0];
       case 10:
         return softmax_cross_entropy_with_logits(y, x);
       case 11:
