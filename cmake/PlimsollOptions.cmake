@@ -1,4 +1,5 @@
 option(PLIMSOLL_TESTS "Build the tests" ON)
+option(PLIMSOLL_EXAMPLES "Build the examples; the tests need them too" ON)
 option(PLIMSOLL_BENCHMARKS "Build the benchmarks" OFF)
 option(PLIMSOLL_FUZZ "Build the fuzzers too (clang, address sanitizer)" OFF)
 # An error only where it has been seen to pass: each compiler warns of more

@@ -1,0 +1,56 @@
+"""Each program of examples/programs, small: the problem's peak is at least
+three times the cure's, whole processes compared."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+FOLDER = os.environ["PLIMSOLL_PROGRAMS"]
+TIMES = 3
+
+
+class Programs(unittest.TestCase):
+    def run_program(self, name, *arguments):
+        return subprocess.run([os.path.join(FOLDER, name), *arguments],
+                              capture_output=True, text=True, timeout=120,
+                              check=False)
+
+    def check(self, name):
+        ran = self.run_program(name, "--small")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        result = json.loads(ran.stdout.splitlines()[-1])
+        peaks = {}
+        for part in result["parts"]:
+            peaks.setdefault(part["role"], []).append(part["measured_bytes"])
+            if part["role"] == "cure":
+                self.assertLessEqual(part["measured_bytes"],
+                                     result["line_bytes"], part["name"])
+                self.assertLessEqual(part["measured_bytes"],
+                                     part["forecast_bytes"], part["name"])
+                self.assertLessEqual(part["forecast_bytes"],
+                                     1.05 * part["measured_bytes"] + (32 << 20),
+                                     part["name"])
+        self.assertTrue(result["held"])
+        # What is often advised must not be a cure here either.
+        worse = peaks["problem"] + peaks.get("advice", [])
+        self.assertGreaterEqual(min(worse), TIMES * max(peaks["cure"]),
+                                ran.stdout)
+        return ran.stdout
+
+    def test_eager_chain(self):
+        self.check("eager_chain")
+
+    def test_bad_arguments_give_a_usage_line(self):
+        for arguments in (["--smal"], ["--part"], ["--part", "nothing"],
+                          ["--folder"], ["more"]):
+            ran = self.run_program("eager_chain", *arguments)
+            self.assertEqual(ran.returncode, 2, arguments)
+            self.assertEqual(ran.stdout, "")
+            self.assertRegex(ran.stderr, r"^usage: .*eager_chain \[--small\]")
+            self.assertEqual(ran.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = ["Programs." + name for name in sys.argv[1:]]
+    unittest.main(verbosity=2)
