@@ -41,6 +41,9 @@ class Programs(unittest.TestCase):
     def test_eager_chain(self):
         self.check("eager_chain")
 
+    def test_tape_loop(self):
+        self.check("tape_loop")
+
     def test_bad_arguments_give_a_usage_line(self):
         for arguments in (["--smal"], ["--part"], ["--part", "nothing"],
                           ["--folder"], ["more"]):
