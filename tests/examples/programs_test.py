@@ -38,6 +38,9 @@ class Programs(unittest.TestCase):
                                 ran.stdout)
         return ran.stdout
 
+    def test_data_larger_than_memory(self):
+        self.check("data_larger_than_memory")
+
     def test_eager_chain(self):
         self.check("eager_chain")
 
