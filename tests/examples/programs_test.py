@@ -44,6 +44,9 @@ class Programs(unittest.TestCase):
     def test_eager_chain(self):
         self.check("eager_chain")
 
+    def test_resize_in_the_pipeline(self):
+        self.check("resize_in_the_pipeline")
+
     def test_tape_loop(self):
         self.check("tape_loop")
 
