@@ -18,7 +18,7 @@ struct Setting {
 struct Outcome {
   // Of the whole process, known before the work began.
   std::int64_t forecast_bytes = 0;
-  // What was computed: the same for all parts, to `tolerance`.
+  // What was computed: the same for a problem and its cure, to `tolerance`.
   double value = 0;
   // False: this size is shown by its forecast alone.
   bool ran = true;
@@ -35,7 +35,7 @@ struct Part {
 
 struct Comparison {
   std::string question;
-  std::vector<Part> parts;
+  std::vector<Part> parts;  // each problem before its cure
   std::function<void(const Setting&)> prepare = {};  // makes the files
   std::int64_t line_bytes = 0;                       // that cures stay under
   std::int64_t small_line_bytes = 0;                 // likewise, with --small
