@@ -39,6 +39,16 @@ class Programs(unittest.TestCase):
     def test_accumulation(self):
         self.check("accumulation")
 
+    def test_after_one_epoch(self):
+        printed = self.check("after_one_epoch")
+        # By the ledger, or by what is not in it: the culprit is named.
+        grown = [[float(part.split()[-2]) for part in line.split(",")]
+                 for line in printed.replace(";", ",").splitlines()
+                 if "the process grew by" in line]
+        (_, tensors, _), (_, _, arrays), (_, session, own) = grown
+        self.assertGreater(min(tensors, arrays), 150)
+        self.assertLess(max(session, own), 2)
+
     def test_data_larger_than_memory(self):
         self.check("data_larger_than_memory")
 
