@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,17 @@ class Plan {
   bool fits() const { return fits_; }
   std::int64_t host_peak_bytes() const { return host_peak_bytes_; }
   std::int64_t device_peak_bytes() const { return device_peak_bytes_; }
-  // A table for people.
+  // The smallest batch, up to 65,536, at which each memory passes its budget.
+  std::optional<std::int64_t> host_exhausts_at() const {
+    return host_exhausts_at_;
+  }
+  std::optional<std::int64_t> device_exhausts_at() const {
+    return device_exhausts_at_;
+  }
+  // "host", "device", or empty where neither runs out.
+  const std::string& first_to_exhaust() const { return first_to_exhaust_; }
+  // A table for people: accounts, at which batch each memory runs out, and
+  // where it does not fit, what would.
   const std::string& summary() const { return summary_; }
   // The object of `plimsoll plan --json`.
   const std::string& json() const { return json_; }
@@ -68,6 +79,8 @@ class Plan {
   bool fits_ = false;
   std::int64_t host_peak_bytes_ = 0;
   std::int64_t device_peak_bytes_ = 0;  // 0 on the CPU
+  std::optional<std::int64_t> host_exhausts_at_, device_exhausts_at_;
+  std::string first_to_exhaust_;
   std::string summary_;
   std::string json_;
 };
@@ -92,7 +105,8 @@ class Model {
 
   Plan plan(const data::Dataset& data) const;
   // Throws Exception (does_not_fit) before anything is allocated when the plan
-  // does not fit. Weights and optimiser state carry over between calls.
+  // does not fit: the text says why and, where there is no validation, what
+  // would help. Weights and optimiser state carry over between calls.
   FitHistory fit(const data::Dataset& data, FitOptions options = {});
   Evaluation evaluate(const data::Dataset& data);
   // The model's outputs for all examples, row-major.

@@ -26,7 +26,9 @@ void Model::compile(Session& session, CompileOptions options) {
 
 Plan Model::plan(const data::Dataset& data) const {
   const auto prepared = impl_->prepare({{Stage::train, &data}}, 1);
-  const train::PlanReport report = impl_->report(*prepared);
+  train::PlanReport report = impl_->report(*prepared);
+  impl_->add_limits(*prepared, report);
+  impl_->add_remedies(*prepared, report);
   Plan plan;
   plan.fits_ = report.fits;
   plan.host_peak_bytes_ =
@@ -35,6 +37,9 @@ Plan Model::plan(const data::Dataset& data) const {
     plan.device_peak_bytes_ =
         report.plan.device->peak_bytes + impl_->held_bytes(Space::device);
   }
+  plan.host_exhausts_at_ = report.host_exhausts_at;
+  plan.device_exhausts_at_ = report.device_exhausts_at;
+  plan.first_to_exhaust_ = report.first_to_exhaust.value_or("");
   plan.summary_ = train::summary_text(report);
   plan.json_ = train::to_json(report, false);
   return plan;

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "base/units.h"
+#include "train/exhaustion.h"
 #include "train/optimizer_spec.h"
+#include "train/remedies.h"
 #include "train/reserve.h"
 #include "train/weights_file.h"
 
@@ -165,12 +167,45 @@ train::PlanReport Model::Impl::report(const PreparedJob& prepared) const {
   return made;
 }
 
+void Model::Impl::add_limits(const PreparedJob& prepared,
+                             train::PlanReport& made) const {
+  train::SessionState& place = state();
+  // What is held already leaves less for every batch.
+  train::PlanReport rest = made;
+  rest.host_budget.bytes -= held_bytes(Space::host);
+  if (rest.device_budget) {
+    rest.device_budget->bytes -= held_bytes(Space::device);
+  }
+  throw_if_error(train::find_exhaustion(prepared.job, prepared.data,
+                                        place.machine(), rest));
+  made.host_exhausts_at = rest.host_exhausts_at;
+  made.device_exhausts_at = rest.device_exhausts_at;
+  made.first_to_exhaust = rest.first_to_exhaust;
+}
+
+void Model::Impl::add_remedies(const PreparedJob& prepared,
+                               train::PlanReport& made) const {
+  const train::JobData& data = prepared.data;
+  if (made.fits || !data.has(Stage::train) || data.has(Stage::evaluate)) return;
+  train::SessionState& place = state();
+  JobSpec job = prepared.job;
+  job.data.residency = data.resident ? "memory" : "stream";
+  auto found = train::find_remedies(
+      job, train::weight_of(job, prepared.planned),
+      train::limits_of(place.place(),
+                       {held_bytes(Space::host), held_bytes(Space::device)}),
+      place.machine());
+  // A refusal stands without them too.
+  if (found) made.remedies = *std::move(found);
+}
+
 std::unique_ptr<RunningJob> Model::Impl::open(PreparedJob& prepared) const {
   train::SessionState& place = state();
   place.check_trains();
   {
-    const train::PlanReport verdict = report(prepared);
+    train::PlanReport verdict = report(prepared);
     if (!verdict.fits) {
+      add_remedies(prepared, verdict);
       throw_error({ErrorCode::does_not_fit, train::refusal_text(verdict)});
     }
   }

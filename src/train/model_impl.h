@@ -42,6 +42,10 @@ struct Model::Impl final : train::SessionUser {
   std::unique_ptr<PreparedJob> prepare(std::initializer_list<Set> sets,
                                        std::int64_t epochs) const;
   train::PlanReport report(const PreparedJob& prepared) const;
+  // At which batch each memory runs out.
+  void add_limits(const PreparedJob& prepared, train::PlanReport& made) const;
+  // What would make a job fit that trains, and does nothing else, on its data.
+  void add_remedies(const PreparedJob& prepared, train::PlanReport& made) const;
   std::unique_ptr<train::RunningJob> open(PreparedJob& prepared) const;
   // What the session's models and iterators hold already, this one's states
   // among it.

@@ -138,9 +138,11 @@ class RemedySearch {
   }
 
   bool keeps_line(const JobWeight& weight) const {
-    return weight.host_peak_bytes <= line_.host.budget_bytes &&
-           (!line_.device ||
-            weight.device_peak_bytes <= line_.device->budget_bytes);
+    const auto keeps = [](std::int64_t peak, const SpaceLimit& limit) {
+      return peak + limit.held_bytes <= limit.budget_bytes;
+    };
+    return keeps(weight.host_peak_bytes, line_.host) &&
+           (!line_.device || keeps(weight.device_peak_bytes, *line_.device));
   }
 
   // The variant as it is, or else with the largest batch that fits.
@@ -190,8 +192,8 @@ class RemedySearch {
   void allow(const JobWeight& weight, Variant& variant) const {
     const auto note = [&](std::int64_t peak, const SpaceLimit& limit,
                           const char* space) {
-      if (peak <= limit.budget_bytes) return;
-      const std::int64_t needed = round_up(peak, kMiB);
+      if (peak + limit.held_bytes <= limit.budget_bytes) return;
+      const std::int64_t needed = round_up(peak + limit.held_bytes, kMiB);
       variant.note(
           fmt::format("allow {} of {} memory", format_bytes(needed), space),
           fmt::format("--{}-memory {}MiB", space, needed / kMiB));
@@ -204,8 +206,9 @@ class RemedySearch {
 
   void add_larger_budgets() {
     const auto has = [](std::int64_t peak, const SpaceLimit& limit) {
-      return peak <= limit.budget_bytes ||
-             round_up(peak, kMiB) <= limit.most_bytes;
+      const std::int64_t needed = peak + limit.held_bytes;
+      return needed <= limit.budget_bytes ||
+             round_up(needed, kMiB) <= limit.most_bytes;
     };
     if (!has(now_.host_peak_bytes, limits_.host)) return;
     if (limits_.device && !has(now_.device_peak_bytes, *limits_.device)) return;
@@ -223,6 +226,20 @@ class RemedySearch {
 };
 
 }  // namespace
+
+RemedyLimits limits_of(const Workplace& place, const Line& held) {
+  std::int64_t most = place.system.available_bytes;
+  for (const SystemLimit& limit : place.system.limits) {
+    most = std::min(most, limit.bytes);
+  }
+  RemedyLimits limits{{place.budget.bytes, most, held.host_bytes},
+                      std::nullopt};
+  if (place.device_budget) {
+    limits.device = {place.device_budget->bytes, place.device_most_bytes,
+                     held.device_bytes};
+  }
+  return limits;
+}
 
 JobWeight weight_of(const JobSpec& job, const PlannedJob& planned) {
   const plan::JobPlan& plan = planned.plan;

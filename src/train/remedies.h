@@ -3,8 +3,10 @@
 
 #include <vector>
 
+#include "train/fit.h"
 #include "train/planned_job.h"
 #include "train/trainer.h"
+#include "train/workplace.h"
 
 namespace plimsoll::train {
 
@@ -26,12 +28,16 @@ Result<JobWeight> weigh(const JobSpec& job, const JobData& data,
 struct SpaceLimit {
   std::int64_t budget_bytes = 0;
   std::int64_t most_bytes = 0;  // that a user could ask for here
+  std::int64_t held_bytes = 0;  // by others of the process, beside the job
 };
 
 struct RemedyLimits {
   SpaceLimit host;
   std::optional<SpaceLimit> device;
 };
+
+// `held` is what others of the process have already.
+RemedyLimits limits_of(const Workplace& place, const Line& held);
 
 // For a job that does not fit: changes that keep the budgets first, cheapest
 // first, each of them planned and seen to fit every memory; then larger budgets

@@ -15,16 +15,19 @@ struct SpaceView {
   const char* floor;  // what needs it before any pool
   const plan::SpaceForecast& forecast;
   const Budget& budget;
+  std::optional<std::int64_t> exhausts_at;
 
   bool fits() const { return forecast.peak_bytes <= budget.bytes; }
 };
 
 std::vector<SpaceView> spaces_of(const PlanReport& report) {
   std::vector<SpaceView> spaces = {{"host", "the process itself needs",
-                                    report.plan.host, report.host_budget}};
+                                    report.plan.host, report.host_budget,
+                                    report.host_exhausts_at}};
   if (report.plan.device && report.device_budget) {
     spaces.push_back({"device", "the driver takes for the process",
-                      *report.plan.device, *report.device_budget});
+                      *report.plan.device, *report.device_budget,
+                      report.device_exhausts_at});
   }
   return spaces;
 }
@@ -130,7 +133,13 @@ std::string summary_text(const PlanReport& report) {
         format_exact_bytes(space.forecast.peak_bytes),
         format_exact_bytes(space.budget.bytes), space.budget.source);
   }
-  return text + (report.fits ? "fits\n" : report.refusal + "\n");
+  for (const SpaceView& space : spaces_of(report)) {
+    if (!space.exhausts_at) continue;
+    const bool first = report.first_to_exhaust == space.name;
+    text += fmt::format("{} memory runs out{} at batch {}\n", space.name,
+                        first ? " first," : "", *space.exhausts_at);
+  }
+  return text + (report.fits ? "fits" : refusal_text(report)) + "\n";
 }
 
 }  // namespace plimsoll::train

@@ -43,16 +43,9 @@ Status add_limits_and_remedies(const JobSpec& job, const PlannedJob& planned,
                                PlanReport& report) {
   PLIMSOLL_RETURN_IF_ERROR(find_exhaustion(job, data, *place.machine, report));
   if (!report.fits) {
-    std::int64_t most = place.system.available_bytes;
-    for (const SystemLimit& limit : place.system.limits) {
-      most = std::min(most, limit.bytes);
-    }
-    RemedyLimits limits{{place.budget.bytes, most}, std::nullopt};
-    if (place.device_budget) {
-      limits.device = {place.device_budget->bytes, place.device_most_bytes};
-    }
-    PLIMSOLL_ASSIGN(report.remedies, find_remedies(job, weight_of(job, planned),
-                                                   limits, *place.machine));
+    PLIMSOLL_ASSIGN(report.remedies,
+                    find_remedies(job, weight_of(job, planned),
+                                  limits_of(place, {}), *place.machine));
   }
   if (report.fits || !report.remedies.empty()) {
     for (Remedy& remedy : advice_on_data(job, data)) {

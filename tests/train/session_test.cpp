@@ -62,6 +62,44 @@ TEST(SessionTest, ADeviceBudgetBelowTheDriversOwnDoesNotFit) {
   EXPECT_TRUE(has(plan.summary(), "driver")) << plan.summary();
 }
 
+TEST(SessionTest, APlanSaysWhichMemoryRunsOutFirst) {
+  Session session({.host = "2GiB",
+                   .device_memory = "256MiB",
+                   .device_profile = "t4",
+                   .threads = 2});
+  Sequential model{Dense(256, relu), Dense(1, sigmoid)};
+  model.compile(session, {.loss = binary_crossentropy});
+  const auto wide = data::random(70, {256}).batch(32);
+  const std::string text = model.plan(wide).summary();
+  EXPECT_TRUE(has(text, "device memory runs out first, at batch ")) << text;
+  EXPECT_EQ(model.plan(wide).host_exhausts_at(), std::nullopt);
+  EXPECT_EQ(model.plan(wide).first_to_exhaust(), "device");
+  const std::int64_t batch = model.plan(wide).device_exhausts_at().value_or(0);
+  EXPECT_TRUE(model.plan(wide.batch(batch - 1)).fits());
+  EXPECT_FALSE(model.plan(wide.batch(batch)).fits());
+}
+
+// The remedy is for the job beside what others hold.
+TEST(SessionTest, ARefusalSaysWhatWouldFit) {
+  Session session({.host = "96MiB", .threads = 2});
+  std::vector<Tensor> held;
+  for (const bool beside : {false, true}) {
+    if (beside) held.push_back(zeros({2 << 20}));
+    Sequential model = compiled(session);
+    const auto large = data::random(20000, {1000}).batch(20000);
+    const std::string text =
+        refusal_of([&] { model.fit(large); }, Failure::does_not_fit);
+    const auto at = text.find("train with batches of ");
+    ASSERT_NE(at, std::string::npos) << text;
+    const std::int64_t fewer = std::stoll(text.substr(at + 22));
+    EXPECT_TRUE(model.plan(large.batch(fewer)).fits()) << text;
+    EXPECT_FALSE(model.plan(large.batch(fewer + 1)).fits()) << text;
+    EXPECT_EQ(model.plan(large).host_exhausts_at(), fewer + 1);
+    EXPECT_TRUE(has(model.plan(large).summary(), text.c_str()));
+    EXPECT_EQ(model.fit(large.batch(fewer)).loss.size(), 1u);
+  }
+}
+
 TEST(SessionTest, WrongDevicesAreNamed) {
   const auto wrong = [](const SessionOptions& options, Failure failure,
                         const char* named) {
