@@ -166,6 +166,10 @@ int compare(int argc, char** argv, const Comparison& comparison) try {
       all.push_back(measure(part, setting));
     }
   }
+  if (comparison.afterwards && given->part.empty()) {
+    std::cout << "\n";
+    comparison.afterwards(setting);
+  }
   const std::int64_t line =
       setting.small ? comparison.small_line_bytes : comparison.line_bytes;
   return print(all, line, comparison.tolerance) ? 0 : 1;

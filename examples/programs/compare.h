@@ -36,9 +36,10 @@ struct Part {
 struct Comparison {
   std::string question;
   std::vector<Part> parts;  // each problem before its cure
-  std::function<void(const Setting&)> prepare = {};  // makes the files
-  std::int64_t line_bytes = 0;                       // that cures stay under
-  std::int64_t small_line_bytes = 0;                 // likewise, with --small
+  std::function<void(const Setting&)> prepare = {};     // makes the files
+  std::function<void(const Setting&)> afterwards = {};  // what else to show
+  std::int64_t line_bytes = 0;                          // that cures stay under
+  std::int64_t small_line_bytes = 0;  // likewise, with --small
   double tolerance = 0;
 };
 

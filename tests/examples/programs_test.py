@@ -55,6 +55,14 @@ class Programs(unittest.TestCase):
     def test_eager_chain(self):
         self.check("eager_chain")
 
+    def test_memory_limits(self):
+        printed = self.check("memory_limits")
+        self.assertRegex(printed, r"refused: the job needs \S+ MiB of host "
+                         r"memory, .*\n.*: --precision bf16 --batch \d+\n")
+        self.assertRegex(printed, r"(host|device) memory runs out first:\n")
+        self.assertRegex(printed, r"host memory runs out.* at batch \d+\n"
+                         r".*device memory runs out.* at batch \d+\n")
+
     def test_resize_in_the_pipeline(self):
         self.check("resize_in_the_pipeline")
 
