@@ -9,14 +9,17 @@ BENCH_ARGS ?=
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 CTEST = ctest -j $(JOBS) $(CTEST_ARGS)
 
-.PHONY: build demo test bench benchmarks bench-peers format fuzz lint asan tsan \
-        install bootstrap bootstrap-clang clean help
+.PHONY: build demo examples test bench benchmarks bench-peers format fuzz lint \
+        asan tsan install bootstrap bootstrap-clang clean help
 
 build: build/release/build.ninja
 	cmake --build --preset release --target plimsoll
 
 demo: build
 	scripts/demo
+
+examples: build/release/build.ninja
+	cmake --build --preset release --target plimsoll_examples
 
 test: build/release/build.ninja
 	cmake --build --preset release
@@ -73,4 +76,4 @@ clean:
 	rm -rf build
 
 help:
-	@echo "demo test build bench bench-peers format fuzz lint asan tsan install clean"
+	@echo "demo test build examples bench bench-peers format fuzz lint asan tsan install clean"

@@ -18,7 +18,7 @@ std::int64_t examples(const example::Setting& setting) {
 }
 
 std::string line(const example::Setting& setting) {
-  return setting.small ? "192MiB" : "512MiB";
+  return setting.small ? "192MiB" : "640MiB";
 }
 
 // One epoch is one update, of one batch or of four.
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
                  {"tape-accumulated", example::Role::cure,
                   "a tape for each of four batches, gradients summed",
                   tape_accumulated}},
-       .line_bytes = 512 << 20,
+       .line_bytes = 640 << 20,
        .small_line_bytes = 192 << 20,
        .tolerance = 1e-4});
 }

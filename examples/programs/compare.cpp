@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <sstream>

@@ -95,7 +95,7 @@ example::Outcome limited(const example::Setting& setting) {
 int main(int argc, char** argv) {
   return example::compare(
       argc, argv,
-      {.question = "Training takes all the memory there is.",
+      {.question = "How much memory may training take, and which runs out first?",
        .parts = {{"no-limit", example::Role::problem,
                   "a session without a budget", no_limit},
                  {"limited", example::Role::cure,
