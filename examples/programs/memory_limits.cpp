@@ -95,7 +95,8 @@ example::Outcome limited(const example::Setting& setting) {
 int main(int argc, char** argv) {
   return example::compare(
       argc, argv,
-      {.question = "How much memory may training take, and which runs out first?",
+      {.question =
+           "How much memory may training take, and which runs out first?",
        .parts = {{"no-limit", example::Role::problem,
                   "a session without a budget", no_limit},
                  {"limited", example::Role::cure,
