@@ -95,6 +95,9 @@ class Loops(unittest.TestCase):
         self.check_flat(samples)
         self.assertEqual(samples[-1].live, samples[0].live)
 
+    def test_a_thousand_traced_signatures(self):
+        self.check_plans("functions", 1_000)
+
     def test_one_model_fitted_ten_thousand_times(self):
         self.check_plans("fit", 10_000)
 

@@ -125,6 +125,30 @@ Body start_products(Session&, std::int64_t size) {
   };
 }
 
+Body start_functions(Session&, std::int64_t) {
+  struct State {
+    Variable w{random_normal({8, 1}, 1), "w"};
+    OptimizerState adam{Adam{}};
+  };
+  auto state = std::make_shared<State>();
+  const auto body = [state](const Tensor& x, const Tensor& y) {
+    GradientTape tape;
+    const Tensor hidden = matmul(x, ones({x.shape()[1], 8}));
+    const Tensor loss = mean_squared_error(y, matmul(hidden, state->w));
+    state->adam.apply_gradients(tape.gradient(loss, {state->w}), {state->w});
+    return loss;
+  };
+  auto step = std::make_shared<decltype(function(body))>(function(body));
+  return [step](std::int64_t turn) {
+    const std::int64_t width = 1 + turn * 7919 % 1000;
+    const std::vector<float> x(static_cast<std::size_t>(4 * width), 0.5f);
+    (*step)(Tensor::of(x, {4, width}),
+            Tensor::of(std::vector<float>(4), {4, 1}));
+    if (step->traces() == turn + 1) return;
+    throw std::runtime_error("another shape was not traced");
+  };
+}
+
 Body start_tapes(Session&, std::int64_t) {
   const Tensor x = random_uniform({16, 10}, 1);
   const Tensor y = random_uniform({16, 3}, 2);

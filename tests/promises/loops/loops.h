@@ -31,6 +31,9 @@ Body start_products(Session& session, std::int64_t size);
 // One tape each turn: asked once, twice, never, nested, out of memory.
 Body start_tapes(Session& session, std::int64_t size);
 
+// A traced step for arguments of another shape each turn: more than are kept.
+Body start_functions(Session& session, std::int64_t size);
+
 // One model, fitted each turn.
 Body start_fit(Session& session, std::int64_t size);
 // Another model each turn.

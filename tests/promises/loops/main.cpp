@@ -15,9 +15,13 @@ namespace plimsoll::loops {
 namespace {
 
 const Loop kLoops[] = {
-    {"ops", start_ops},           {"sizes", start_sizes},
-    {"products", start_products}, {"tapes", start_tapes},
-    {"fit", start_fit, true},     {"models", start_models, true},
+    {"ops", start_ops},
+    {"sizes", start_sizes},
+    {"products", start_products},
+    {"tapes", start_tapes},
+    {"functions", start_functions, true},
+    {"fit", start_fit, true},
+    {"models", start_models, true},
 };
 
 void report(const Loop& loop, const Session& session, std::int64_t done) {
