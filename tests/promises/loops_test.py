@@ -72,7 +72,7 @@ class Loops(unittest.TestCase):
             self.assertLessEqual(later.malloc, samples[1].malloc + SLACK)
             self.assertLessEqual(later.anonymous, samples[1].anonymous)
 
-    def check_plans(self, name, count):
+    def check_plans(self, name, count, slack=SLACK):
         """Plans come and go by the thousand: what malloc has given out stays
         the same. Where it lies wanders, and so a few pages come and go."""
         # Its caches would count as given out.
@@ -81,7 +81,7 @@ class Loops(unittest.TestCase):
                                 "glibc.malloc.tcache_count=0"})
         self.check_ledger(samples)
         for later in samples[2:]:
-            self.assertLessEqual(later.malloc, samples[1].malloc + SLACK)
+            self.assertLessEqual(later.malloc, samples[1].malloc + slack)
             self.assertLessEqual(later.anonymous,
                                  samples[1].anonymous + 64 * 1024)
 
@@ -96,7 +96,8 @@ class Loops(unittest.TestCase):
         self.assertEqual(samples[-1].live, samples[0].live)
 
     def test_a_thousand_traced_signatures(self):
-        self.check_plans("functions", 1_000)
+        # The sixteen that are kept are not the same: some have other kernels.
+        self.check_plans("functions", 1_000, slack=2048)
 
     def test_one_model_fitted_ten_thousand_times(self):
         self.check_plans("fit", 10_000)

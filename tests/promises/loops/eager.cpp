@@ -140,7 +140,8 @@ Body start_functions(Session&, std::int64_t) {
   };
   auto step = std::make_shared<decltype(function(body))>(function(body));
   return [step](std::int64_t turn) {
-    const std::int64_t width = 1 + turn * 7919 % 1000;
+    // Of four digits each, so that names of what is kept are of one length.
+    const std::int64_t width = 1000 + turn * 7919 % 1000;
     const std::vector<float> x(static_cast<std::size_t>(4 * width), 0.5f);
     (*step)(Tensor::of(x, {4, width}),
             Tensor::of(std::vector<float>(4), {4, 1}));
