@@ -18,7 +18,7 @@ Result<std::unique_ptr<Program>> Program::prepare(
   std::unique_ptr<Program> program(
       new Program(lowered, plan, std::move(memory)));
   PLIMSOLL_RETURN_IF_ERROR(program->make_kernels(kernels, graph::Place::home));
-  program->fill_tables();
+  if (program->memory_.arena != nullptr) program->fill_tables();
   return program;
 }
 
@@ -84,8 +84,7 @@ std::byte* Program::address(graph::BufferId id) const {
   return nullptr;  // bound before each run
 }
 
-void Program::move(std::byte* arena,
-                   std::span<std::byte* const> states) noexcept {
+void Program::move(std::byte* arena, std::span<std::byte* const> states) {
   memory_.arena = arena;
   std::copy(states.begin(), states.end(), memory_.states.begin());
   input_table_.clear();

@@ -38,7 +38,8 @@ struct Launch {
 
 class Program {
  public:
-  // Makes every kernel. `lowered` and `plan` must outlive the program.
+  // Makes every kernel. `lowered` and `plan` must outlive the program. Without
+  // an arena it must be moved to one before it runs.
   static Result<std::unique_ptr<Program>> prepare(
       const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
       ProgramMemory memory, const ops::KernelFactory& kernels);
@@ -50,8 +51,7 @@ class Program {
       ProgramMemory memory, const ops::KernelFactory& host_kernels);
 
   // From here on it runs in other memory, and has to be given its inputs again.
-  // Never allocates.
-  void move(std::byte* arena, std::span<std::byte* const> states) noexcept;
+  void move(std::byte* arena, std::span<std::byte* const> states);
 
   // The memory that what runs at `place` reads input `index` from in the runs
   // that follow.

@@ -69,6 +69,10 @@ class Programs(unittest.TestCase):
     def test_tape_loop(self):
         self.check("tape_loop")
 
+    def test_traced_loop(self):
+        printed = self.check("traced_loop")
+        self.assertRegex(printed, r"1 trace, 100 steps\n")
+
     def test_bad_arguments_give_a_usage_line(self):
         for arguments in (["--smal"], ["--part"], ["--part", "nothing"],
                           ["--folder"], ["more"]):

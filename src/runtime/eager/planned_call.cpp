@@ -109,7 +109,7 @@ Status PlannedCall::own_states() {
 }
 
 void PlannedCall::bind(std::byte* arena, std::span<const Tensor> arguments) {
-  bool moved = arena != arena_;
+  bool moved = !placed_ || arena != arena_;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     std::byte* const now = traced_.states[i]->value->data;
     moved = moved || now != states_[i];
@@ -117,6 +117,7 @@ void PlannedCall::bind(std::byte* arena, std::span<const Tensor> arguments) {
   }
   if (moved) program_->move(arena, states_);
   arena_ = arena;
+  placed_ = true;
   int index = 0;
   for (const Tensor& argument : arguments) {
     program_->bind_input(index++, argument.value()->data);

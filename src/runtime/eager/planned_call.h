@@ -45,6 +45,7 @@ class PlannedCall {
   std::unique_ptr<Program> program_;
   bool shares_ = false;  // whether work is large enough for several threads
   std::vector<std::byte*> states_;
+  bool placed_ = false;         // whether it has run
   std::byte* arena_ = nullptr;  // where it ran last
 };
 
