@@ -25,14 +25,18 @@ inline constexpr int kMarkPointers = 2;
 
 // Part of an op as a device function that any number of blocks can share:
 //   void NAME(const IN0* in0, const IN1* in1, ..., OUT0* out0, ...,
-//             unsigned char* scratch, int block, int blocks) { BODY }
+//             u64 n0, ..., unsigned char* scratch, int block, int blocks)
+//   { BODY }
 // All threads of each block call it. Several functions are put into one
 // kernel, one after the other in one block, or beside each other in several.
 struct Function {
   std::string body;
   std::vector<DType> inputs;   // element types of the op's inputs
   std::vector<DType> outputs;  // and of its outputs
-  std::int64_t blocks = 1;     // that keep the device busy
+  // Bits that are handed over at each launch rather than written into the
+  // body: functions that differ in nothing else are one kernel.
+  std::vector<std::uint64_t> numbers = {};
+  std::int64_t blocks = 1;  // that keep the device busy
   // About what a single block takes: decides what is worth merging.
   double one_block_seconds = 0;
 };

@@ -46,6 +46,10 @@ class CudaDevice : public Device {
   // `source` defines extern "C" __global__ void run(...) with pointers only.
   // The same source is loaded once; kernels live as long as the device.
   virtual Result<CudaKernel*> load(const std::string& source) = 0;
+  // The same for an owner, with whom it goes: nothing of it may run then, and
+  // the device must still be there.
+  virtual Result<std::unique_ptr<CudaKernel>> load_own(
+      const std::string& source) = 0;
   // Of a stage that is no function. A library is opened when first needed.
   virtual Result<std::unique_ptr<CudaWork>> prepare(
       const cuda::Stage& stage) = 0;

@@ -206,6 +206,11 @@ std::int64_t Ledger::peak_bytes(Space space) const {
   return impl_->peak[pos(space)];
 }
 
+std::int64_t Ledger::room_bytes(Space space) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->limits[pos(space)] - impl_->held[pos(space)];
+}
+
 std::int64_t Ledger::charges() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->charges;

@@ -72,6 +72,8 @@ class Ledger {
   // The host's figures include pinned memory, as its limit does.
   std::int64_t held_bytes(Space space) const;
   std::int64_t peak_bytes(Space space) const;
+  // What its limit leaves; more than anybody asks for where there is none.
+  std::int64_t room_bytes(Space space) const;
   // Number of charges ever made, growth included: stands still once a job is
   // running.
   std::int64_t charges() const;

@@ -16,6 +16,9 @@ struct CudaSettings {
   // Generated kernels may multiply 16-bit matrices by the matrix units and
   // copy beside their work: from sm_80 on.
   bool matrix_units = false;
+  // Scalars, seeds and the starts of windows are handed over at each launch,
+  // for ops that run one by one: loops change them.
+  bool late_numbers = false;
 };
 
 // What a family's CUDA file offers for its ops. No stages: the dtype is not
@@ -54,7 +57,8 @@ struct CudaCall {
   const cuda::Function* function = nullptr;
   std::vector<int> inputs;
   std::vector<int> outputs;
-  int scratch = -1;  // -1: none
+  std::vector<int> numbers = {};  // pointers that are numbers
+  int scratch = -1;               // -1: none
   int phase = 0;
   int first_block = 0;
   int blocks = 1;

@@ -20,6 +20,9 @@ std::string text_of(const cuda::Function& function) {
   for (std::size_t i = 0; i < function.outputs.size(); ++i) {
     text += fmt::format("{}* out{}, ", cuda_type(function.outputs[i]), i);
   }
+  for (std::size_t i = 0; i < function.numbers.size(); ++i) {
+    text += fmt::format("u64 n{}, ", i);
+  }
   return text + "unsigned char* scratch, int block, int blocks) {\n" +
          function.body + "}\n";
 }
@@ -36,6 +39,9 @@ std::string call_text(const std::string& name, const CudaCall& call) {
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     text += fmt::format("({}*)p{}, ", cuda_type(function.outputs[i]),
                         call.outputs[i]);
+  }
+  for (const int number : call.numbers) {
+    text += fmt::format("(u64)p{}, ", number);
   }
   text += call.scratch < 0 ? "(unsigned char*)0"
                            : fmt::format("(unsigned char*)p{}", call.scratch);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cmath>
 
@@ -55,6 +56,31 @@ std::string cuda_number(DType compute, double value) {
                        name_of(compute));
   }
   return fmt::format("({:a}{})", rounded, wide ? "" : "f");
+}
+
+std::string CudaNumbers::number(DType compute, double value) {
+  if (!late_) return cuda_number(compute, value);
+  if (compute == DType::f64) {
+    return fmt::format("__longlong_as_double((i64){})",
+                       handed_over(std::bit_cast<std::uint64_t>(value)));
+  }
+  return fmt::format(
+      "__uint_as_float((u32){})",
+      handed_over(std::bit_cast<std::uint32_t>(static_cast<float>(value))));
+}
+
+std::string CudaNumbers::word(std::uint64_t value) {
+  return late_ ? handed_over(value) : fmt::format("{}ull", value);
+}
+
+std::string CudaNumbers::handed_over(std::uint64_t bits) {
+  values_.push_back(bits);
+  return fmt::format("n{}", values_.size() - 1);
+}
+
+cuda::OpCode CudaNumbers::in(cuda::OpCode code) && {
+  std::get<cuda::Function>(code.stages[0]).numbers = std::move(values_);
+  return code;
 }
 
 std::string_view cuda_index(std::int64_t elements) {

@@ -10,6 +10,7 @@
 
 #include "device/cuda_code.h"
 #include "graph/kernel_catalog.h"
+#include "ops/cuda_kernels.h"
 
 namespace plimsoll::ops {
 
@@ -29,6 +30,27 @@ std::string cuda_text(std::string_view text,
 std::string_view cuda_type(DType dtype);
 // The value rounded to `compute` (f32 or f64), exactly.
 std::string cuda_number(DType compute, double value);
+
+// Numbers that loops change, as texts of a body: written into it or, where the
+// settings say so, the names under which they are handed over.
+class CudaNumbers {
+ public:
+  explicit CudaNumbers(const CudaSettings& settings)
+      : late_(settings.late_numbers) {}
+
+  // Of type `compute`, as cuda_number() writes it.
+  std::string number(DType compute, double value);
+  std::string word(std::uint64_t value);  // a u64
+  // Into the op's function, which is its only stage.
+  cuda::OpCode in(cuda::OpCode code) &&;
+
+ private:
+  std::string handed_over(std::uint64_t bits);
+
+  bool late_;
+  std::vector<std::uint64_t> values_;
+};
+
 // The type that indexes so many elements.
 std::string_view cuda_index(std::int64_t elements);
 

@@ -14,6 +14,10 @@
 
 namespace plimsoll::runtime {
 
+// For tests: part of the name of an op that is to fail, in the third step of a
+// job and in every launch of tensors.
+inline constexpr const char* kPlantVariable = "PLIMSOLL_PLANT_FAULT";
+
 class CudaProgram {
  public:
   // Where launches say that they start: number `first` is the program's first.

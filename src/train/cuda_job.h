@@ -16,8 +16,7 @@
 
 namespace plimsoll::train {
 
-// For tests: part of the name of an op that is to fail in the third step.
-inline constexpr const char* kPlantVariable = "PLIMSOLL_PLANT_FAULT";
+using runtime::kPlantVariable;
 
 class CudaJob {
  public:

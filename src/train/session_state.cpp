@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "device/cpu/process_memory.h"
 #include "device/device_name.h"
+#include "runtime/eager/cuda_backend.h"
 #include "runtime/eager/dispatch.h"
 #include "train/process_config.h"
 
@@ -58,12 +59,58 @@ SessionState::SessionState(const SessionOptions& options)
     ledger.set_limit(Space::device, place_.device_budget->bytes);
   }
   freeze_config();
-  if (place_.device_budget) return;
-  Machine& here = *place_.machine;
-  eager_ = std::make_shared<runtime::Eager>(
-      runtime::EagerMachine{here.threads(), here.kernels(), here.host(), ledger,
-                            process_bytes(here.profile())});
+  if (options_.device_profile) return;
+  eager_ = place_.device_budget ? make_eager_on_device() : make_eager();
   runtime::enter_eager(eager_);
+}
+
+std::shared_ptr<runtime::Eager> SessionState::make_eager() {
+  Machine& here = *place_.machine;
+  return std::make_shared<runtime::Eager>(
+      runtime::EagerMachine{here.threads(), here.kernels(), here.host(),
+                            here.ledger(), process_bytes(here.profile())});
+}
+
+// Expected is what a job without instructions would take; libraries count
+// when an op first uses them.
+std::shared_ptr<runtime::Eager> SessionState::make_eager_on_device() {
+  Machine& here = *place_.machine;
+  const DeviceProfile& device = *here.device_profile();
+  const auto runtime = [](const char* owner, Space space, std::int64_t bytes) {
+    return Holding{owner, Purpose::runtime, space, bytes};
+  };
+  return std::make_shared<runtime::Eager>(
+      runtime::make_cuda_backend(
+          {.open = [this] { return open_for_tensors(); },
+           .expected = {runtime("context", Space::device,
+                                device.runtime_floor_bytes +
+                                    device.allowance_bytes),
+                        runtime("process", Space::host,
+                                device.host_floor_bytes +
+                                    here.profile().allowance_bytes)},
+           .profile = device,
+           .settings = {.late_numbers = true},
+           .host = here.host(),
+           .ledger = here.ledger()}),
+      here.ledger());
+}
+
+Result<runtime::OpenedDevice> SessionState::open_for_tensors() {
+  Machine& here = *place_.machine;
+  PLIMSOLL_RETURN_IF_ERROR(open_device());
+  runtime::OpenedDevice opened{here.device(), {}};
+  // What pools have mapped is charged by itself. Where others use the device
+  // too, their bytes would count.
+  if (!here.device_is_shared()) {
+    opened.measured.push_back(
+        {"context", Purpose::runtime, Space::device,
+         here.device_bytes() - here.device()->memory().mapped_bytes()});
+  }
+  if (const auto status = read_process_status(getpid())) {
+    opened.measured.push_back({"process", Purpose::runtime, Space::host,
+                               status->rss_bytes - here.host().mapped_bytes()});
+  }
+  return opened;
 }
 
 SessionState::~SessionState() { close_eager(); }
@@ -84,8 +131,7 @@ Line SessionState::line() const {
 
 std::int64_t SessionState::held_bytes(Space space) const {
   const std::int64_t held = machine().ledger().held_bytes(space);
-  const bool process = space == Space::host && eager_;
-  return process ? held - eager_->process_held_bytes() : held;
+  return eager_ ? held - eager_->process_held_bytes(space) : held;
 }
 
 void SessionState::check_trains() const {
@@ -97,12 +143,16 @@ void SessionState::check_trains() const {
 }
 
 void SessionState::use_device() {
-  Machine& here = machine();
+  machine();
   if (!place_.device_budget || options_.device_profile) return;
-  if (here.device() == nullptr) {
-    const int ordinal = value_or_throw(cuda_ordinal(options_.device));
-    throw_if_error(here.open_device(ordinal, options_.compiler));
-  }
+  throw_if_error(open_device());
+}
+
+Status SessionState::open_device() {
+  Machine& here = *place_.machine;
+  if (here.device() != nullptr) return {};
+  PLIMSOLL_ASSIGN(const int ordinal, cuda_ordinal(options_.device));
+  return here.open_device(ordinal, options_.compiler);
 }
 
 void SessionState::close_eager() noexcept {

@@ -8,6 +8,7 @@
 
 #include "base/throw_error.h"
 #include "plimsoll/session.h"
+#include "runtime/eager/cuda_backend.h"
 #include "runtime/eager/eager.h"
 #include "train/fit.h"
 #include "train/workplace.h"
@@ -64,12 +65,17 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
 
  private:
   friend class SessionUser;
+  std::shared_ptr<runtime::Eager> make_eager();
+  std::shared_ptr<runtime::Eager> make_eager_on_device();
+  Status open_device();
+  Result<runtime::OpenedDevice> open_for_tensors();
   void close_eager() noexcept;
 
   RunOptions options_;
   Workplace place_;
-  std::shared_ptr<runtime::Eager> eager_;  // null on a device
-  std::mutex mutex_;                       // of the users
+  // Null where the session is for planning alone.
+  std::shared_ptr<runtime::Eager> eager_;
+  std::mutex mutex_;  // of the users
   std::set<SessionUser*> users_;
   std::atomic<int> running_ = 0;
 };

@@ -185,18 +185,22 @@ class FakeDevice final : public CudaDevice {
   }
 
   Result<CudaKernel*> load(const std::string& source) override {
+    auto& kernel = kernels_[source];
+    if (!kernel) {
+      PLIMSOLL_ASSIGN(kernel, load_own(source));
+    }
+    return kernel.get();
+  }
+  Result<std::unique_ptr<CudaKernel>> load_own(
+      const std::string& source) override {
     if (planned() == "local") {
       return Error{ErrorCode::unsupported, "a kernel uses local memory"};
     }
     if (planned() == "load") {
       return Error{ErrorCode::device, "CUDA_ERROR_INVALID_IMAGE: a fake"};
     }
-    auto& kernel = kernels_[source];
-    if (!kernel) {
-      const bool marks = source.find("void* mark") != std::string::npos;
-      kernel = std::make_unique<FakeKernel>(marks);
-    }
-    return static_cast<CudaKernel*>(kernel.get());
+    const bool marks = source.find("void* mark") != std::string::npos;
+    return std::unique_ptr<CudaKernel>(std::make_unique<FakeKernel>(marks));
   }
   Result<std::unique_ptr<CudaWork>> prepare(const cuda::Stage&) override {
     return std::unique_ptr<CudaWork>(std::make_unique<FakeWork>());
@@ -219,7 +223,7 @@ class FakeDevice final : public CudaDevice {
  private:
   DeviceProfile profile_;
   FakeMemory memory_;
-  std::map<std::string, std::unique_ptr<FakeKernel>> kernels_;
+  std::map<std::string, std::unique_ptr<CudaKernel>> kernels_;
 };
 
 class FakeModule final : public CudaModule {

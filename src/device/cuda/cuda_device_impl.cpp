@@ -134,20 +134,29 @@ Result<std::unique_ptr<GeneratedKernel>> CudaDeviceImpl::compile_and_load(
   return GeneratedKernel::load(code);
 }
 
+Result<std::unique_ptr<GeneratedKernel>> CudaDeviceImpl::make_kernel(
+    const std::string& source) const {
+  auto loaded = compile_and_load(source);
+  if (loaded || loaded.error().code != ErrorCode::device) return loaded;
+  // What was kept may be of another driver's time.
+  forget_kernel(source, profile_.instruction_set);
+  return compile_and_load(source);
+}
+
 Result<CudaKernel*> CudaDeviceImpl::load(const std::string& source) {
   const std::pair key{stable_hash(source), stable_hash(source, kSecondSeed)};
   auto found = kernels_.find(key);
   if (found == kernels_.end()) {
-    auto loaded = compile_and_load(source);
-    if (!loaded && loaded.error().code == ErrorCode::device) {
-      // What was kept may be of another driver's time.
-      forget_kernel(source, profile_.instruction_set);
-      loaded = compile_and_load(source);
-    }
-    PLIMSOLL_ASSIGN(auto kernel, std::move(loaded));
+    PLIMSOLL_ASSIGN(auto kernel, make_kernel(source));
     found = kernels_.emplace(key, std::move(kernel)).first;
   }
   return static_cast<CudaKernel*>(found->second.get());
+}
+
+Result<std::unique_ptr<CudaKernel>> CudaDeviceImpl::load_own(
+    const std::string& source) {
+  PLIMSOLL_ASSIGN(auto kernel, make_kernel(source));
+  return std::unique_ptr<CudaKernel>(std::move(kernel));
 }
 
 Result<std::unique_ptr<CudaWork>> CudaDeviceImpl::prepare(const Stage& stage) {

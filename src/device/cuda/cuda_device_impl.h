@@ -28,6 +28,8 @@ class CudaDeviceImpl final : public CudaDevice {
   Result<std::unique_ptr<Event>> make_event() override;
 
   Result<CudaKernel*> load(const std::string& source) override;
+  Result<std::unique_ptr<CudaKernel>> load_own(
+      const std::string& source) override;
   Result<std::unique_ptr<CudaWork>> prepare(const Stage& stage) override;
   Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) override;
@@ -39,6 +41,9 @@ class CudaDeviceImpl final : public CudaDevice {
   Status start(int ordinal);
   Status read_profile();
   Result<std::unique_ptr<GeneratedKernel>> compile_and_load(
+      const std::string& source) const;
+  // The same, by kept code if the driver takes that.
+  Result<std::unique_ptr<GeneratedKernel>> make_kernel(
       const std::string& source) const;
 
   std::string name_;

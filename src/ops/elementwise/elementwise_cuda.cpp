@@ -76,7 +76,7 @@ bool stands(const InputAccess& input) {
 // One element: operands a0, a1, ... are inputs, then results.
 std::string expression_text(const Domain& domain,
                             const ElementwiseExpression& expression,
-                            DType compute) {
+                            DType compute, CudaNumbers& numbers) {
   std::string text;
   for (int i = 0; i < expression.inputs; ++i) {
     const InputAccess& input = domain.inputs[static_cast<std::size_t>(i)];
@@ -94,7 +94,7 @@ std::string expression_text(const Domain& domain,
     if (arity > 0) add(fmt::format("a{}", step.a));
     if (arity > 1) add(fmt::format("a{}", step.b));
     if (arity > 2) add(fmt::format("a{}", step.c));
-    if (takes_scalar(step.code)) add(cuda_number(compute, step.scalar));
+    if (takes_scalar(step.code)) add(numbers.number(compute, step.scalar));
     text += fmt::format("    const C a{} = e_{}({});\n", next++,
                         graph::name_of(step.code), arguments);
   }
@@ -102,8 +102,8 @@ std::string expression_text(const Domain& domain,
 }
 
 std::string body_of(const KernelQuery& query, const Domain& domain,
-                    const ElementwiseExpression& expression,
-                    std::int64_t width) {
+                    const ElementwiseExpression& expression, std::int64_t width,
+                    CudaNumbers& numbers) {
   const DType compute = wide_dtype(query.outputs[0].dtype);
   std::string once, reads, writes, results, keep;
   for (std::size_t k = 0; k < domain.inputs.size(); ++k) {
@@ -127,7 +127,8 @@ std::string body_of(const KernelQuery& query, const Domain& domain,
     writes += fmt::format("    write<{1}>(out{0} + i, y{0});\n", k, width);
   }
   // Everything of these elements is read before any of it is written.
-  return cuda_text(R"(  typedef $C C;
+  return cuda_text(
+      R"(  typedef $C C;
 $once  for ($I i = ($I)(block * 512 + threadIdx.x) * $V; i < $N;
        i += ($I)blocks * (512 * $V)) {
 $reads$results#pragma unroll
@@ -135,19 +136,20 @@ $reads$results#pragma unroll
 $compute$keep    }
 $writes  }
 )",
-                   {{"C", cuda_type(compute)},
-                    {"I", cuda_index(domain.elements)},
-                    {"V", width},
-                    {"N", domain.elements},
-                    {"once", once},
-                    {"reads", reads},
-                    {"results", results},
-                    {"compute", expression_text(domain, expression, compute)},
-                    {"keep", keep},
-                    {"writes", writes}});
+      {{"C", cuda_type(compute)},
+       {"I", cuda_index(domain.elements)},
+       {"V", width},
+       {"N", domain.elements},
+       {"once", once},
+       {"reads", reads},
+       {"results", results},
+       {"compute", expression_text(domain, expression, compute, numbers)},
+       {"keep", keep},
+       {"writes", writes}});
 }
 
-Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
+Result<cuda::OpCode> code(const KernelQuery& query,
+                          const CudaSettings& settings) {
   const graph::TensorType& type = query.outputs[0];
   // f64 by itself; f32, bf16 and f16 are computed in f32 and go together.
   std::int64_t widest = 0;
@@ -168,9 +170,11 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
   const std::int64_t width = width_of(
       *domain, widest, std::ssize(query.inputs) + std::ssize(query.outputs));
   const auto expression = expression_of(*query.op, *query.attrs);
-  return cuda_op(query, std::move(name),
-                 body_of(query, *domain, expression, width),
-                 cuda_blocks_of_threads(domain->elements / width));
+  CudaNumbers numbers(settings);
+  std::string body = body_of(query, *domain, expression, width, numbers);
+  return std::move(numbers).in(
+      cuda_op(query, std::move(name), std::move(body),
+              cuda_blocks_of_threads(domain->elements / width)));
 }
 
 }  // namespace

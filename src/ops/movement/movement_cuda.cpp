@@ -176,8 +176,9 @@ Result<cuda::OpCode> pack(const KernelQuery& query, const CudaSettings&) {
 }
 
 template <Moves (*moves_of)(const KernelQuery&)>
-Result<cuda::OpCode> moves(const KernelQuery& query, const CudaSettings&) {
-  return moves_cuda(query, moves_of(query));
+Result<cuda::OpCode> moves(const KernelQuery& query,
+                           const CudaSettings& settings) {
+  return moves_cuda(query, moves_of(query), settings);
 }
 
 }  // namespace

@@ -10,19 +10,23 @@
 namespace plimsoll::ops {
 namespace {
 
-std::string offset_text(const StridedMove& box, std::int64_t unit, bool input) {
+std::string offset_text(const StridedMove& box, std::int64_t unit, bool input,
+                        CudaNumbers& numbers) {
   std::vector<CudaAxis> axes;
   for (const MoveAxis& axis : box.axes) {
     axes.push_back({axis.extent, (input ? axis.from : axis.to) / unit});
   }
   axes.push_back({box.run / unit, 1});
-  return fmt::format("{} + {}", (input ? box.from : box.to) / unit,
+  const std::int64_t start = (input ? box.from : box.to) / unit;
+  return fmt::format("(I){} + {}",
+                     numbers.word(static_cast<std::uint64_t>(start)),
                      cuda_offset(axes, "j"));
 }
 
 }  // namespace
 
-cuda::OpCode moves_cuda(const graph::KernelQuery& query, const Moves& moves) {
+cuda::OpCode moves_cuda(const graph::KernelQuery& query, const Moves& moves,
+                        const CudaSettings& settings) {
   const std::string name = fmt::format("{}:cuda", query.op->name);
   if (moves.boxes.empty()) return cuda_op(query, name, "", 1);
   std::int64_t largest = 0;
@@ -36,6 +40,9 @@ cuda::OpCode moves_cuda(const graph::KernelQuery& query, const Moves& moves) {
   I i = (I)block * 512 + threadIdx.x;
 )",
                                {{"I", cuda_index(largest)}});
+  // Many starts would be more numbers than a kernel is handed.
+  const bool late = moves.boxes.size() == 1 && settings.late_numbers;
+  CudaNumbers numbers({.late_numbers = late});
   std::int64_t first = 0;
   for (const StridedMove& box : moves.boxes) {
     const std::int64_t unit = unit_bytes(box);
@@ -44,7 +51,7 @@ cuda::OpCode moves_cuda(const graph::KernelQuery& query, const Moves& moves) {
     const std::string value =
         fills ? unit_of(moves.fill_bits, moves.element_bytes, unit)
               : fmt::format("((const W*)in{})[{}]", box.input,
-                            offset_text(box, unit, true));
+                            offset_text(box, unit, true, numbers));
     body += cuda_text(R"(  {
     typedef $W W;
     for (; i < $end; i += step) {
@@ -59,10 +66,11 @@ cuda::OpCode moves_cuda(const graph::KernelQuery& query, const Moves& moves) {
                        {"first", first},
                        {"value", value},
                        {"output", box.output},
-                       {"to", offset_text(box, unit, false)}});
+                       {"to", offset_text(box, unit, false, numbers)}});
     first = end;
   }
-  return cuda_op(query, name, std::move(body), cuda_blocks_of_threads(first));
+  return std::move(numbers).in(
+      cuda_op(query, name, std::move(body), cuda_blocks_of_threads(first)));
 }
 
 }  // namespace plimsoll::ops

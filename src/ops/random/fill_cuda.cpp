@@ -137,7 +137,8 @@ std::string make_text(const RandomForm& form, DType dtype, bool normal) {
        {"cosine", sum_text(kCosineSeries, compute)}});
 }
 
-Result<cuda::OpCode> fill(const KernelQuery& query, bool normal) {
+Result<cuda::OpCode> fill(const KernelQuery& query,
+                          const CudaSettings& settings, bool normal) {
   const graph::TensorType& out = query.outputs[0];
   const std::string name = fmt::format("{}:cuda:philox4x32", query.op->name);
   const std::int64_t elements = out.shape.elements();
@@ -147,32 +148,35 @@ Result<cuda::OpCode> fill(const KernelQuery& query, bool normal) {
   constexpr std::int64_t kGroup = kWordGroup;
   const std::int64_t blocks =
       (elements + kGroup - 1) / kGroup * std::int64_t{kWordBlocks};
+  CudaNumbers numbers(settings);
+  const std::string key = numbers.word(form.key);
   const std::string lower =
-      cuda_text(kLower, {{"lower_key", fmt::format("{}ull", form.lower_key)}});
-  return cuda_op(
-      query, name,
-      cuda_text(kFill, {{"T", cuda_type(out.dtype)},
-                        {"C", cuda_type(wide_dtype(out.dtype))},
-                        {"I", cuda_index(elements)},
-                        {"W", wide ? "u64" : "u32"},
-                        {"N", elements},
-                        {"blocks", blocks},
-                        {"key", fmt::format("{}ull", form.key)},
-                        {"lower", wide ? lower : ""},
-                        {"make", make_text(form, out.dtype, normal)}}),
-      cuda_blocks_of_threads(blocks));
+      wide ? cuda_text(kLower, {{"lower_key", numbers.word(form.lower_key)}})
+           : "";
+  return std::move(numbers).in(
+      cuda_op(query, name,
+              cuda_text(kFill, {{"T", cuda_type(out.dtype)},
+                                {"C", cuda_type(wide_dtype(out.dtype))},
+                                {"I", cuda_index(elements)},
+                                {"W", wide ? "u64" : "u32"},
+                                {"N", elements},
+                                {"blocks", blocks},
+                                {"key", key},
+                                {"lower", lower},
+                                {"make", make_text(form, out.dtype, normal)}}),
+              cuda_blocks_of_threads(blocks)));
 }
 
 }  // namespace
 
 Result<cuda::OpCode> random_uniform_cuda(const KernelQuery& query,
-                                         const CudaSettings&) {
-  return fill(query, false);
+                                         const CudaSettings& settings) {
+  return fill(query, settings, false);
 }
 
 Result<cuda::OpCode> random_normal_cuda(const KernelQuery& query,
-                                        const CudaSettings&) {
-  return fill(query, true);
+                                        const CudaSettings& settings) {
+  return fill(query, settings, true);
 }
 
 }  // namespace plimsoll::ops

@@ -32,7 +32,8 @@ constexpr std::string_view kDropout = R"(  typedef $T T;
   }
 )";
 
-Result<cuda::OpCode> dropout(const KernelQuery& query, const CudaSettings&) {
+Result<cuda::OpCode> dropout(const KernelQuery& query,
+                             const CudaSettings& settings) {
   const DType dtype = query.inputs[0].dtype;
   if (!is_floating(dtype)) return cuda::OpCode();
   constexpr std::string_view kName = "dropout:cuda:philox4x32";
@@ -46,19 +47,20 @@ Result<cuda::OpCode> dropout(const KernelQuery& query, const CudaSettings&) {
   constexpr std::int64_t kGroup = kWordGroup;
   const std::int64_t blocks =
       (elements + kGroup - 1) / kGroup * std::int64_t{kWordBlocks};
-  return cuda_op(
+  CudaNumbers numbers(settings);
+  const std::string key = numbers.word(random_key(attr("seed"), attr("op_id")));
+  return std::move(numbers).in(cuda_op(
       query, std::string(kName),
       cuda_text(kDropout,
                 {{"T", cuda_type(dtype)},
                  {"I", cuda_index(elements)},
                  {"N", elements},
                  {"blocks", blocks},
-                 {"key", fmt::format("{}ull",
-                                     random_key(attr("seed"), attr("op_id")))},
+                 {"key", key},
                  {"threshold", fmt::format("{}u", dropout_threshold(rate))},
                  {"scale", cuda_number(compute, 1 / (1 - rate))},
                  {"zero", cuda_number(compute, 0)}}),
-      cuda_blocks_of_threads(blocks));
+      cuda_blocks_of_threads(blocks)));
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <cstring>
-
+#include "base/units.h"
+#include "runtime/eager/host_backend.h"
 #include "runtime/eager/owner_scope.h"
 
 namespace plimsoll::runtime {
@@ -29,23 +29,15 @@ ValuePtr view_of(const ValuePtr& of, const TensorType& type) {
 // Memory for one launch.
 class Scratch {
  public:
-  explicit Scratch(ValuePool& pool) : pool_(pool) {}
-  ~Scratch() {
-    if (block_.data) pool_.release(block_);
-  }
+  Scratch(ValuePool& pool, Block block) : pool_(pool), block_(block) {}
+  ~Scratch() { pool_.release(block_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-
-  Status take(std::int64_t bytes) {
-    if (bytes == 0) return {};
-    PLIMSOLL_ASSIGN(block_, pool_.allocate(bytes));
-    return {};
-  }
   void* data() const { return block_.data; }
 
  private:
   ValuePool& pool_;
-  Block block_;
+  const Block block_;
 };
 
 }  // namespace
@@ -60,12 +52,22 @@ Value::~Value() {
 }
 
 Eager::Eager(const EagerMachine& machine)
-    : threads_(machine.threads),
-      kernels_(machine.kernels),
-      ledger_(machine.ledger),
-      process_bytes_(machine.process_bytes),
-      pool_(machine.memory, machine.ledger),
-      prepared_(machine.kernels, kPreparedOps) {}
+    : Eager(make_host_backend(machine.threads, machine.kernels, machine.memory),
+            machine.ledger) {
+  host_.emplace(Host{machine.threads, machine.kernels});
+  // Nothing is charged before the first value, so nothing is refused.
+  if (machine.process_bytes > 0) {
+    static_cast<void>(process_.add(
+        {"process", Purpose::runtime, Space::host, machine.process_bytes}));
+  }
+}
+
+Eager::Eager(std::unique_ptr<Backend> backend, Ledger& ledger)
+    : ledger_(ledger),
+      process_(ledger),
+      backend_(std::move(backend)),
+      pool_(backend_->memory(), ledger, backend_->space()),
+      prepared_(*backend_, ledger, kPreparedOps) {}
 
 void Eager::join(const std::shared_ptr<EagerUser>& user) {
   std::erase_if(users_, [](const auto& one) { return one.expired(); });
@@ -73,25 +75,25 @@ void Eager::join(const std::shared_ptr<EagerUser>& user) {
 }
 
 void Eager::close() noexcept {
+  if (closed()) return;
   for (const auto& user : users_) {
     if (const auto held = user.lock()) held->let_go();
   }
   users_.clear();
-  prepared_.clear();
+  prepared_.close();
   pool_.close();
-  release_process();
-}
-
-void Eager::release_process() noexcept {
+  backend_->close();
   process_.release();
-  process_charged_ = false;
 }
 
-Status Eager::charge_process() {
-  if (process_bytes_ == 0 || process_charged_) return {};
-  PLIMSOLL_ASSIGN(process_, ledger_.charge({"process", Purpose::runtime,
-                                            Space::host, process_bytes_}));
-  process_charged_ = true;
+Status Eager::start() {
+  PLIMSOLL_RETURN_IF_ERROR(process_.charge());
+  if (open_) return {};
+  if (Status opened = backend_->open(process_); !opened) {
+    process_.release();
+    return opened;
+  }
+  open_ = true;
   return {};
 }
 
@@ -101,24 +103,66 @@ Status Eager::check_open() const {
                "the session of this tensor is closed: its memory is gone"};
 }
 
-Result<std::shared_ptr<Value>> Eager::make(TensorType type) {
-  PLIMSOLL_RETURN_IF_ERROR(check_open());
-  PLIMSOLL_RETURN_IF_ERROR(charge_process());
+Result<Block> Eager::instead_of(Error error, std::int64_t bytes,
+                                std::int32_t owner,
+                                const PreparedOp* running) {
+  if (error.code != ErrorCode::over_budget) return error;
+  const std::int64_t kernels = prepared_.held_bytes();
+  const std::int64_t wanted =
+      round_up(bytes, backend_->memory().granularity_bytes());
+  if (kernels == 0 ||
+      ledger_.room_bytes(backend_->space()) + kernels < wanted) {
+    return error;
+  }
+  prepared_.drop_all_but(running);
+  return pool_.allocate(bytes, owner);
+}
+
+Result<std::shared_ptr<Value>> Eager::make_for(const TensorType& type,
+                                               const PreparedOp* running) {
   auto value = std::make_shared<Value>();
-  PLIMSOLL_ASSIGN(value->block,
-                  pool_.allocate(type.bytes(), current_owner(pool_, id_)));
+  const std::int32_t owner = current_owner(pool_, id_);
+  auto block = pool_.allocate(type.bytes(), owner);
+  if (!block) {
+    block = instead_of(std::move(block).error(), type.bytes(), owner, running);
+  }
+  PLIMSOLL_ASSIGN(value->block, std::move(block));
   value->home = shared_from_this();
   value->data = value->block.data;
   value->id = next_value_id();
-  value->type = std::move(type);
+  value->type = type;
   return value;
+}
+
+Result<std::shared_ptr<Value>> Eager::make(const TensorType& type) {
+  PLIMSOLL_RETURN_IF_ERROR(check_open());
+  if (!process_.charged()) PLIMSOLL_RETURN_IF_ERROR(start());
+  return make_for(type, nullptr);
+}
+
+Result<std::shared_ptr<Value>> Eager::copy(const Value& value) {
+  PLIMSOLL_ASSIGN(auto made, make(value.type));
+  PLIMSOLL_RETURN_IF_ERROR(
+      backend_->copy(made->data, value.data, value.type.bytes()));
+  return made;
 }
 
 Result<ValuePtr> Eager::from_bytes(TensorType type,
                                    std::span<const std::byte> bytes) {
-  PLIMSOLL_ASSIGN(const auto value, make(std::move(type)));
-  std::memcpy(value->data, bytes.data(), bytes.size());
+  PLIMSOLL_ASSIGN(const auto value, make(type));
+  PLIMSOLL_RETURN_IF_ERROR(backend_->write(value->data, bytes));
   return ValuePtr(value);
+}
+
+Result<ValuePtr> Eager::from_pieces(TensorType type, const Fill& fill) {
+  PLIMSOLL_ASSIGN(const auto value, make(type));
+  PLIMSOLL_RETURN_IF_ERROR(backend_->fill(value->data, type.bytes(), fill));
+  return ValuePtr(value);
+}
+
+Status Eager::read(const Value& value, std::span<std::byte> to) {
+  PLIMSOLL_RETURN_IF_ERROR(check_open());
+  return backend_->read(to, value.data);
 }
 
 Result<Values> Eager::apply(const graph::OpDef& op,
@@ -127,6 +171,7 @@ Result<Values> Eager::apply(const graph::OpDef& op,
                             std::shared_ptr<PreparedOp>& prepared,
                             std::span<const std::shared_ptr<Value>> into) {
   PLIMSOLL_RETURN_IF_ERROR(check_open());
+  if (!process_.charged()) PLIMSOLL_RETURN_IF_ERROR(start());
   std::vector<const TensorType*> types(inputs.size());
   std::vector<const void*> from(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -147,25 +192,28 @@ Result<Values> Eager::apply(const graph::OpDef& op,
     std::shared_ptr<Value> value =
         into.empty() ? nullptr : into[outputs.size()];
     if (value == nullptr) {
-      PLIMSOLL_ASSIGN(value, make(type));
+      PLIMSOLL_ASSIGN(value, make_for(type, prepared.get()));
     }
     to.push_back(value->data);
     outputs.push_back(std::move(value));
   }
-  Scratch scratch(pool_);
-  PLIMSOLL_RETURN_IF_ERROR(scratch.take(prepared->scratch_bytes));
-  const ops::LaunchArgs args{from.data(), to.data(), scratch.data()};
-  auto status = ops::LaunchStatus::ok;
-  // Small work stays on this thread; joining the others takes longer.
-  if (prepared->shares) {
-    threads_.enter([&] { status = prepared->kernel->launch(args); });
-  } else {
-    status = prepared->kernel->launch(args);
+  Block scratch_block;
+  if (const auto bytes = prepared->launch->scratch_bytes(); bytes > 0) {
+    auto block = pool_.allocate(bytes);
+    if (!block) {
+      block = instead_of(std::move(block).error(), bytes, 0, prepared.get());
+    }
+    PLIMSOLL_ASSIGN(scratch_block, std::move(block));
   }
-  if (status != ops::LaunchStatus::ok) {
-    return Error{ErrorCode::device,
-                 fmt::format("{}({}) failed", op.name,
-                             graph::to_string(prepared->inputs))};
+  const Scratch scratch(pool_, scratch_block);
+  auto launched =
+      prepared->launch->launch({from.data(), to.data(), scratch.data()});
+  if (!launched) {
+    Error error = std::move(launched).error();
+    error.message =
+        fmt::format("{}({}): {}", op.name, graph::to_string(prepared->inputs),
+                    error.message);
+    return error;
   }
   return outputs;
 }

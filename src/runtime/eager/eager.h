@@ -3,16 +3,18 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "device/cpu/compute_threads.h"
 #include "graph/builder.h"
+#include "runtime/eager/backend.h"
 #include "runtime/eager/prepared_ops.h"
 #include "runtime/eager/value.h"
 
 namespace plimsoll::runtime {
 
-// What an eager session stands on; all of it outlives close().
+// What an eager session on the host stands on; all of it outlives close().
 struct EagerMachine {
   ComputeThreads& threads;
   const ops::KernelFactory& kernels;
@@ -33,6 +35,8 @@ class EagerUser {
 class Eager : public std::enable_shared_from_this<Eager> {
  public:
   explicit Eager(const EagerMachine& machine);
+  // On a device. The ledger outlives close().
+  Eager(std::unique_ptr<Backend> backend, Ledger& ledger);
 
   // Gives all memory back. Values that are still out there stay as they are but
   // their bytes: whoever asks for those is told.
@@ -48,11 +52,17 @@ class Eager : public std::enable_shared_from_this<Eager> {
                        const graph::Attrs& attrs,
                        std::shared_ptr<PreparedOp>& prepared,
                        std::span<const std::shared_ptr<Value>> into = {});
-  // A value to be filled by whoever made it.
-  Result<std::shared_ptr<Value>> make(graph::TensorType type);
+  // A value to be filled by whoever made it, on the host.
+  Result<std::shared_ptr<Value>> make(const graph::TensorType& type);
+  // Another with the same bytes and memory of its own.
+  Result<std::shared_ptr<Value>> copy(const Value& value);
   // The bytes of an array of the caller's, copied.
   Result<ValuePtr> from_bytes(graph::TensorType type,
                               std::span<const std::byte> bytes);
+  // The same, of numbers that are made piece by piece, in order.
+  Result<ValuePtr> from_pieces(graph::TensorType type, const Fill& fill);
+  // Copies the value's bytes, once all ops before have run.
+  Status read(const Value& value, std::span<std::byte> to);
 
   // Told when the session is closed.
   void join(const std::shared_ptr<EagerUser>& user);
@@ -60,26 +70,40 @@ class Eager : public std::enable_shared_from_this<Eager> {
   void give_back(const Block& block) noexcept { pool_.release(block); }
   // The process's own bytes, as far as they are charged here. A job charges
   // them itself: until the next value they are its.
-  std::int64_t process_held_bytes() const {
-    return process_charged_ ? process_bytes_ : 0;
+  std::int64_t process_held_bytes(Space space) const {
+    return process_.held_bytes(space);
   }
-  void release_process() noexcept;
-  ComputeThreads& threads() { return threads_; }
-  const ops::KernelFactory& kernels() const { return kernels_; }
+  void release_process() noexcept { process_.release(); }
+  // Whether values lie in the host's memory, for who reads and writes them;
+  // threads and kernels are there where they do.
+  bool on_host() const { return host_.has_value(); }
+  ComputeThreads& threads() { return host_->threads; }
+  const ops::KernelFactory& kernels() const { return host_->kernels; }
   Ledger& ledger() { return ledger_; }
   ValuePool& pool() { return pool_; }
   const ValuePool& pool() const { return pool_; }
   const PreparedOps& prepared() const { return prepared_; }
 
  private:
-  Status charge_process();
+  // The first value opens the device, and has the process charged.
+  Status start();
+  // Without a look at whether that is done.
+  Result<std::shared_ptr<Value>> make_for(const graph::TensorType& type,
+                                          const PreparedOp* running);
+  // Over the limit kernels go before it is an error, all but one's.
+  Result<Block> instead_of(Error error, std::int64_t bytes, std::int32_t owner,
+                           const PreparedOp* running);
 
-  ComputeThreads& threads_;
-  const ops::KernelFactory& kernels_;
+  struct Host {
+    ComputeThreads& threads;
+    const ops::KernelFactory& kernels;
+  };
+
+  std::optional<Host> host_;
   Ledger& ledger_;
-  std::int64_t process_bytes_;
-  LedgerEntry process_;
-  bool process_charged_ = false;
+  ProcessBytes process_;
+  std::unique_ptr<Backend> backend_;
+  bool open_ = false;
   ValuePool pool_;
   PreparedOps prepared_;
   std::vector<std::weak_ptr<EagerUser>> users_;

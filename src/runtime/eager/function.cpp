@@ -19,11 +19,14 @@ struct FunctionCalls::Impl {
   std::int64_t traces_before = 0;                 // in other sessions
   std::int64_t plans_before = 0;
 
-  runtime::FunctionPlans& plans_for(std::span<const Tensor> arguments);
+  // The session of the arguments, or the current one.
+  std::shared_ptr<runtime::Eager> home_of(
+      std::span<const Tensor> arguments) const;
+  runtime::FunctionPlans& plans_in(const std::shared_ptr<runtime::Eager>& home);
 };
 
-runtime::FunctionPlans& FunctionCalls::Impl::plans_for(
-    std::span<const Tensor> arguments) {
+std::shared_ptr<runtime::Eager> FunctionCalls::Impl::home_of(
+    std::span<const Tensor> arguments) const {
   std::shared_ptr<runtime::Eager> home;
   for (const Tensor& argument : arguments) {
     const auto& value = runtime::value_of(argument, options.name.c_str());
@@ -34,7 +37,11 @@ runtime::FunctionPlans& FunctionCalls::Impl::plans_for(
                  fmt::format("{}: the arguments belong to different sessions",
                              options.name)});
   }
-  if (home == nullptr) home = value_or_throw(runtime::current_eager());
+  return home ? home : value_or_throw(runtime::current_eager());
+}
+
+runtime::FunctionPlans& FunctionCalls::Impl::plans_in(
+    const std::shared_ptr<runtime::Eager>& home) {
   if (plans && plans->eager() == home) return *plans;
   if (plans) {
     traces_before += plans->traces();
@@ -59,7 +66,9 @@ std::vector<Tensor> FunctionCalls::call(std::span<const Tensor> arguments,
       !runtime::recording_tapes().empty()) {
     return body(arguments);
   }
-  auto& plans = impl_->plans_for(arguments);
+  const auto home = impl_->home_of(arguments);
+  if (!home->on_host()) return body(arguments);
+  auto& plans = impl_->plans_in(home);
   std::vector<Tensor> results;
   for (auto& value : value_or_throw(plans.call(arguments, body))) {
     results.emplace_back(std::move(value));
@@ -69,7 +78,14 @@ std::vector<Tensor> FunctionCalls::call(std::span<const Tensor> arguments,
 
 std::int64_t FunctionCalls::planned_bytes(std::span<const Tensor> arguments,
                                           const Body& body) {
-  auto& plans = impl_->plans_for(arguments);
+  const auto home = impl_->home_of(arguments);
+  if (!home->on_host()) {
+    throw_error({ErrorCode::unsupported,
+                 fmt::format("{}: on a device functions run op by op, without "
+                             "a plan",
+                             impl_->options.name)});
+  }
+  auto& plans = impl_->plans_in(home);
   throw_if_error(plans.eager()->check_open());
   return value_or_throw(plans.find(arguments, body))->arena_bytes();
 }

@@ -79,25 +79,14 @@ Result<std::shared_ptr<PreparedOp>> PreparedOps::find(
   }
   PLIMSOLL_ASSIGN(auto made, make(op, inputs, attrs));
   ++made_;
-  if (by_use_.size() == most_) {
-    const PreparedOp& oldest = *by_use_.back();
-    std::vector<const TensorType*> types;
-    for (const TensorType& type : oldest.inputs) types.push_back(&type);
-    const auto [from, to] =
-        by_hash_.equal_range(hash_of(*oldest.op, types, oldest.attrs));
-    const auto end = std::prev(by_use_.end());
-    by_hash_.erase(std::find_if(
-        from, to, [&](const auto& entry) { return entry.second == end; }));
-    by_use_.pop_back();
-  }
+  if (by_use_.size() == most_) drop(std::prev(by_use_.end()));
   by_use_.push_front(made);
   by_hash_.emplace(hash, by_use_.begin());
   return made;
 }
 
 Result<std::shared_ptr<PreparedOp>> PreparedOps::make(
-    const graph::OpDef& op, TypePointers inputs,
-    const graph::Attrs& attrs) const {
+    const graph::OpDef& op, TypePointers inputs, const graph::Attrs& attrs) {
   auto made = std::make_shared<PreparedOp>();
   made->op = &op;
   made->attrs = attrs;
@@ -106,31 +95,46 @@ Result<std::shared_ptr<PreparedOp>> PreparedOps::make(
   for (const TensorType& type : made->outputs) {
     PLIMSOLL_RETURN_IF_ERROR(check_bytes(type));
   }
-  if (op.is_view) return made;
-  const graph::KernelQuery query{&op, made->inputs, made->outputs,
-                                 &made->attrs};
-  PLIMSOLL_ASSIGN(auto candidates, kernels_.candidates(query));
-  // Operands lie row by row here, and stay so.
-  const auto plain = std::find_if(candidates.begin(), candidates.end(),
-                                  [](const auto& candidate) {
-                                    return candidate.input_layouts.empty() &&
-                                           candidate.output_layouts.empty();
-                                  });
-  if (plain == candidates.end()) {
-    return Error{ErrorCode::unsupported,
-                 fmt::format("{}({}) has no kernel for values that lie row by "
-                             "row",
-                             op.name, graph::to_string(made->inputs))};
-  }
-  made->scratch_bytes = plain->scratch_bytes;
-  made->shares = plain->seconds > kSharedSeconds;
-  PLIMSOLL_ASSIGN(made->kernel, kernels_.create(query, *plain));
+  if (!op.is_view) PLIMSOLL_RETURN_IF_ERROR(prepare(*made));
   return made;
 }
 
-void PreparedOps::clear() {
+Status PreparedOps::prepare(PreparedOp& op) {
+  const graph::KernelQuery query{op.op, op.inputs, op.outputs, &op.attrs};
+  auto launch = backend_.prepare(query, *bytes_);
+  if (!launch && launch.error().code == ErrorCode::over_budget &&
+      held_bytes() > 0) {
+    drop_all_but(nullptr);
+    launch = backend_.prepare(query, *bytes_);
+  }
+  PLIMSOLL_ASSIGN(op.launch, std::move(launch));
+  return {};
+}
+
+void PreparedOps::drop(ByUse::iterator op) {
+  std::vector<const TensorType*> types;
+  for (const TensorType& type : (*op)->inputs) types.push_back(&type);
+  const auto [from, to] =
+      by_hash_.equal_range(hash_of(*(*op)->op, types, (*op)->attrs));
+  by_hash_.erase(std::find_if(
+      from, to, [&](const auto& entry) { return entry.second == op; }));
+  (*op)->launch.reset();
+  by_use_.erase(op);
+}
+
+void PreparedOps::drop_all_but(const PreparedOp* kept) {
+  for (auto op = by_use_.begin(); op != by_use_.end();) {
+    const auto next = std::next(op);
+    if (op->get() != kept) drop(op);
+    op = next;
+  }
+}
+
+void PreparedOps::close() noexcept {
+  for (const auto& op : by_use_) op->launch.reset();
   by_hash_.clear();
   by_use_.clear();
+  bytes_->close();
 }
 
 }  // namespace plimsoll::runtime

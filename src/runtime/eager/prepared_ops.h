@@ -7,23 +7,18 @@
 #include <span>
 #include <unordered_map>
 
-#include "ops/kernel.h"
+#include "runtime/eager/backend.h"
 #include "runtime/eager/gradient_recipe.h"
 
 namespace plimsoll::runtime {
-
-// Work that takes longer is shared by threads; joining them takes about as
-// long.
-inline constexpr double kSharedSeconds = 5e-6;
 
 struct PreparedOp {
   const graph::OpDef* op = nullptr;
   graph::Attrs attrs;
   graph::TypeList inputs;
   graph::TypeList outputs;
-  std::int64_t scratch_bytes = 0;
-  bool shares = false;                  // large enough for several threads
-  std::unique_ptr<ops::Kernel> kernel;  // null for views
+  // Null for views, and once it is no longer kept: tapes need the rest alone.
+  std::unique_ptr<PreparedLaunch> launch;
 
   // Made when it is first asked for. Not for two threads at once.
   Result<std::shared_ptr<const GradientRecipe>> gradient_for(
@@ -41,27 +36,36 @@ Status check_bytes(const graph::TensorType& type);
 class PreparedOps {
  public:
   // The least used of more than `most` go.
-  PreparedOps(const ops::KernelFactory& kernels, std::size_t most)
-      : kernels_(kernels), most_(most) {}
+  PreparedOps(Backend& backend, Ledger& ledger, std::size_t most)
+      : backend_(backend),
+        bytes_(std::make_shared<KernelBytes>(ledger, backend.space())),
+        most_(most) {}
 
   // Errors name the op, the shapes and what was expected. `inputs` point to the
-  // operands' types.
+  // operands' types. Where memory for a kernel runs out, others go first.
   Result<std::shared_ptr<PreparedOp>> find(
       const graph::OpDef& op, std::span<const graph::TensorType* const> inputs,
       const graph::Attrs& attrs);
 
   std::int64_t made() const { return made_; }  // ever
   std::size_t size() const { return by_use_.size(); }
-  void clear();
+  // What kernels hold for themselves.
+  std::int64_t held_bytes() const { return bytes_->held_bytes(); }
+  // Drops all but one; the next ops make theirs again.
+  void drop_all_but(const PreparedOp* kept);
+  void close() noexcept;
 
  private:
   using ByUse = std::list<std::shared_ptr<PreparedOp>>;
 
   Result<std::shared_ptr<PreparedOp>> make(
       const graph::OpDef& op, std::span<const graph::TensorType* const> inputs,
-      const graph::Attrs& attrs) const;
+      const graph::Attrs& attrs);
+  Status prepare(PreparedOp& op);
+  void drop(ByUse::iterator op);
 
-  const ops::KernelFactory& kernels_;
+  Backend& backend_;
+  std::shared_ptr<KernelBytes> bytes_;
   const std::size_t most_;
   ByUse by_use_;  // the last used first
   std::unordered_multimap<std::size_t, ByUse::iterator> by_hash_;

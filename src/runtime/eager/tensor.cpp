@@ -1,7 +1,6 @@
 #include "plimsoll/tensor.h"
 
 #include <algorithm>
-#include <cstring>
 #include <ostream>
 
 #include "ops/movement/movement.h"
@@ -39,7 +38,8 @@ std::vector<T> converted(const Tensor& tensor, DType dtype, const char* what) {
   throw_if_error(eager.check_open());
   std::vector<T> numbers(
       static_cast<std::size_t>(value->type.shape.elements()));
-  std::memcpy(numbers.data(), value->data, numbers.size() * sizeof(T));
+  throw_if_error(
+      eager.read(*value, std::as_writable_bytes(std::span(numbers))));
   return numbers;
 }
 

@@ -138,9 +138,12 @@ Tensor arange(std::int64_t count, DType dtype) {
   const auto eager = value_or_throw(runtime::current_eager());
   const graph::TensorType type{DType::i64, runtime::shape_of({count})};
   throw_if_error(runtime::check_bytes(type));
-  const auto made = value_or_throw(eager->make(type));
-  auto* numbers = reinterpret_cast<std::int64_t*>(made->data);
-  std::iota(numbers, numbers + count, std::int64_t{0});
+  const auto made = value_or_throw(eager->from_pieces(
+      type, [](std::span<std::byte> piece, std::int64_t offset) {
+        auto* numbers = reinterpret_cast<std::int64_t*>(piece.data());
+        std::iota(numbers, numbers + piece.size() / sizeof(std::int64_t),
+                  offset / std::int64_t{sizeof(std::int64_t)});
+      }));
   return Tensor(made).cast(dtype);
 }
 

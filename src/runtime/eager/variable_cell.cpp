@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cstring>
-
 #include "runtime/eager/dispatch.h"
 #include "runtime/eager/tape.h"
 #include "runtime/eager/trace.h"
@@ -103,10 +101,7 @@ Status own_value(VariableCell& variable) {
     value->id = next_value_id();
     return {};
   }
-  PLIMSOLL_ASSIGN(auto copy, value->home->make(value->type));
-  std::memcpy(copy->data, value->data,
-              static_cast<std::size_t>(value->type.bytes()));
-  value = std::move(copy);
+  PLIMSOLL_ASSIGN(value, value->home->copy(*value));
   value->home->pool().hand_over(value->block, variable.owner);
   return {};
 }
