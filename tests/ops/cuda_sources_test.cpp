@@ -14,7 +14,8 @@
 namespace plimsoll::ops::testing {
 namespace {
 
-// Distinct functions of a family's records in all floating dtypes.
+// Distinct functions of a family's records in all floating dtypes; and those
+// that are handed numbers, if they are.
 std::vector<cuda::Function> functions_of(const Family& family,
                                          const std::string& architecture) {
   std::vector<cuda::Function> functions;
@@ -22,23 +23,26 @@ std::vector<cuda::Function> functions_of(const Family& family,
   DeviceProfile profile;
   profile.instruction_set = architecture;
   const CudaCatalog catalog(profile, {});
+  const CudaCatalog late(profile, {.late_numbers = true});
   for (const OpRecord& record : family.records()) {
     for (const DType dtype :
          {DType::f32, DType::f64, DType::bf16, DType::f16}) {
       const auto typed = in_dtype(record, dtype);
       if (!typed) continue;  // the op's own rule
-      const auto code = catalog.code(typed->query());
-      if (!code) {
-        ADD_FAILURE() << record.name << ": " << code.error().message;
-        continue;
-      }
-      for (const auto& stage : code->stages) {
-        const auto* function = std::get_if<cuda::Function>(&stage);
-        if (function == nullptr) continue;
-        std::string key = function->body;
-        for (const DType type : function->inputs) key += name_of(type);
-        for (const DType type : function->outputs) key += name_of(type);
-        if (seen.insert(key).second) functions.push_back(*function);
+      for (const CudaCatalog* from : {&catalog, &late}) {
+        const auto code = from->code(typed->query());
+        if (!code) {
+          ADD_FAILURE() << record.name << ": " << code.error().message;
+          continue;
+        }
+        for (const auto& stage : code->stages) {
+          const auto* function = std::get_if<cuda::Function>(&stage);
+          if (function == nullptr) continue;
+          std::string key = function->body;
+          for (const DType type : function->inputs) key += name_of(type);
+          for (const DType type : function->outputs) key += name_of(type);
+          if (seen.insert(key).second) functions.push_back(*function);
+        }
       }
     }
   }
@@ -59,6 +63,9 @@ std::string kernel_of(std::span<const cuda::Function> functions) {
     }
     for (std::size_t i = 0; i < function.outputs.size(); ++i) {
       call.outputs.push_back(next++);
+    }
+    for (std::size_t i = 0; i < function.numbers.size(); ++i) {
+      call.numbers.push_back(next++);
     }
     pointers = std::max(pointers, next);
     call.first_block = static_cast<int>(calls.size());
