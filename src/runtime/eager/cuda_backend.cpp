@@ -217,8 +217,7 @@ Status CudaBackend::copy(std::byte* to, const std::byte* from,
                          std::int64_t bytes) {
   PLIMSOLL_RETURN_IF_ERROR(failure_);
   if (bytes == 0) return {};
-  return blamed(
-      stream_->copy(to, from, bytes, CopyDirection::within_device));
+  return blamed(stream_->copy(to, from, bytes, CopyDirection::within_device));
 }
 
 Status CudaBackend::read(std::span<std::byte> to, const std::byte* from) {

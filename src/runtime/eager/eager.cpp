@@ -104,8 +104,7 @@ Status Eager::check_open() const {
 }
 
 Result<Block> Eager::instead_of(Error error, std::int64_t bytes,
-                                std::int32_t owner,
-                                const PreparedOp* running) {
+                                std::int32_t owner, const PreparedOp* running) {
   if (error.code != ErrorCode::over_budget) return error;
   const std::int64_t kernels = prepared_.held_bytes();
   const std::int64_t wanted =
