@@ -178,6 +178,30 @@ TEST_F(EagerDevice, KernelsGoBeforeValuesAreRefused) {
   EXPECT_LE(device_bytes(), session().device_budget_bytes());
 }
 
+// What is held elsewhere keeps its numbers: a copy on the device.
+TEST_F(EagerDevice, VariablesAreCopiedWhereTheyAreShared) {
+  const std::vector<float> numbers = {1, 2, 3};
+  Variable w(Tensor::of(numbers, {3}), "w");
+  const Tensor then = w.value();
+  OptimizerState state(Adam{});
+  state.apply_gradients({Tensor::of(numbers, {3})}, {w});
+  EXPECT_EQ(then.to_floats(), numbers);
+  // The fake computes nothing: the copy has the numbers of before.
+  EXPECT_EQ(w.value().to_floats(), numbers);
+  EXPECT_EQ(held("w", Space::device), 128) << "those of then, and of now";
+}
+
+TEST_F(EagerDevice, FunctionsRunTheirBodies) {
+  int runs = 0;
+  auto twice = function([&](const Tensor& x) {
+    ++runs;
+    return x * 2.0;
+  });
+  const Tensor x = zeros({4});
+  for (int i = 0; i < 3; ++i) twice(x);
+  EXPECT_EQ(runs, 3);
+}
+
 TEST_F(EagerDevice, CloseGivesAllBack) {
   const Tensor x = zeros({1024, 1024});
   GradientTape tape({.persistent = true});

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/units.h"
 #include "runtime/cuda_program.h"
 #include "runtime/eager/cuda_launch.h"
 #include "runtime/eager/cuda_staging.h"
@@ -14,6 +15,11 @@
 
 namespace plimsoll::runtime {
 namespace {
+
+// Of scratch: libraries refuse a workspace that begins elsewhere. Blocks of
+// the pool begin at multiples of 64.
+constexpr std::int64_t kScratchAlignment = 256;
+constexpr std::int64_t kScratchGap = kScratchAlignment - 64;
 
 // The device's memory, once it is open. What is taken away may still be in use
 // by what was launched.
@@ -178,13 +184,16 @@ Result<std::unique_ptr<PreparedLaunch>> CudaBackend::prepare(
     return error;
   }
   return std::unique_ptr<PreparedLaunch>(std::make_unique<CudaLaunch>(
-      *this, *query.op, *std::move(parts), code.scratch_bytes));
+      *this, *query.op, *std::move(parts),
+      code.scratch_bytes > 0 ? code.scratch_bytes + kScratchGap : 0));
 }
 
 Status CudaBackend::launch(CudaParts& parts, const graph::OpDef& op,
                            const ops::LaunchArgs& given) {
   PLIMSOLL_RETURN_IF_ERROR(failure_);
   ops::LaunchArgs args = given;
+  args.scratch = reinterpret_cast<void*>(round_up(
+      reinterpret_cast<std::intptr_t>(given.scratch), kScratchAlignment));
   // Addresses that nobody has, for tests.
   std::array<void*, cuda::kMostPointers> nowhere;
   if (!planted_.empty() && op.name.find(planted_) != std::string_view::npos) {

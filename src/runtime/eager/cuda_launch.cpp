@@ -12,16 +12,36 @@ namespace {
 
 constexpr std::uint64_t kSecondSeed = 0x9e3779b97f4a7c15;
 
+// Pointers follow from the types: inputs, outputs, scratch, numbers.
+std::string identity_of(const std::vector<ops::CudaCall>& calls, int pointers) {
+  std::string text = fmt::format("{}", pointers);
+  for (const ops::CudaCall& call : calls) {
+    text += fmt::format("\n{} {} {} {} {} ", call.phase, call.first_block,
+                        call.blocks, call.scratch, call.numbers.size());
+    for (const int number : call.numbers) text += fmt::format("{},", number);
+    for (const auto& types : {call.function->inputs, call.function->outputs}) {
+      text += ':';
+      for (const DType type : types) text += fmt::format("{} ", name_of(type));
+    }
+    text += fmt::format("{}\n", call.function->body.size());
+    text += call.function->body;
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<LoadedKernel>> LoadedKernels::load(
-    const std::string& source, KernelBytes& bytes, std::string_view asks) {
-  const Key key{stable_hash(source), stable_hash(source, kSecondSeed)};
+    const std::vector<ops::CudaCall>& calls, int pointers, KernelBytes& bytes,
+    std::string_view asks) {
+  const std::string identity = identity_of(calls, pointers);
+  const Key key{stable_hash(identity), stable_hash(identity, kSecondSeed)};
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
     if (auto kernel = found->second.lock()) return kernel;
   }
   PLIMSOLL_ASSIGN(auto charge, bytes.charge(kernel_bytes_, asks));
-  PLIMSOLL_ASSIGN(auto kernel, device_.load_own(source));
+  PLIMSOLL_ASSIGN(auto kernel,
+                  device_.load_own(ops::cuda_kernel_source(calls, pointers)));
   auto made = std::make_shared<LoadedKernel>(std::move(kernel), stream_,
                                              std::move(charge));
   if (loaded_.size() >= looks_after_) forget_gone();
@@ -96,8 +116,7 @@ class CudaParts::Maker {
                                query_.op->name, pointers, cuda::kMostPointers)};
     }
     PLIMSOLL_ASSIGN(part.kernel,
-                    kernels_.load(ops::cuda_kernel_source(calls, pointers),
-                                  bytes_, query_.op->name));
+                    kernels_.load(calls, pointers, bytes_, query_.op->name));
     part.blocks = group.blocks;
     made_.parts_.push_back(std::move(part));
     return {};

@@ -34,21 +34,21 @@ class LoadedKernel {
   KernelCharge charge_;
 };
 
-// Kernels by their sources, each loaded once as long as it is used.
+// Kernels by what they call, each loaded once as long as it is used.
 class LoadedKernels {
  public:
   // `kernel_bytes`: what one costs on the device.
   LoadedKernels(CudaDevice& device, Stream& stream, std::int64_t kernel_bytes)
       : device_(device), stream_(stream), kernel_bytes_(kernel_bytes) {}
 
-  Result<std::shared_ptr<LoadedKernel>> load(const std::string& source,
-                                             KernelBytes& bytes,
-                                             std::string_view asks);
+  Result<std::shared_ptr<LoadedKernel>> load(
+      const std::vector<ops::CudaCall>& calls, int pointers, KernelBytes& bytes,
+      std::string_view asks);
   CudaDevice& device() const { return device_; }
   std::int64_t kernel_bytes() const { return kernel_bytes_; }
 
  private:
-  // Two hashes of the source, which is long.
+  // Two hashes of all that decides the source, which itself is long.
   using Key = std::pair<std::uint64_t, std::uint64_t>;
   void forget_gone();
 
