@@ -124,8 +124,9 @@ Result<std::shared_ptr<Value>> Eager::make_for(const TensorType& type,
   auto block = pool_.allocate(type.bytes(), owner);
   if (!block) {
     block = instead_of(std::move(block).error(), type.bytes(), owner, running);
+    if (!block) return std::move(block).error();
   }
-  PLIMSOLL_ASSIGN(value->block, std::move(block));
+  value->block = *block;
   value->home = shared_from_this();
   value->data = value->block.data;
   value->id = next_value_id();
@@ -169,7 +170,7 @@ Result<Values> Eager::apply(const graph::OpDef& op,
                             const graph::Attrs& attrs,
                             std::shared_ptr<PreparedOp>& prepared,
                             std::span<const std::shared_ptr<Value>> into) {
-  PLIMSOLL_RETURN_IF_ERROR(check_open());
+  if (closed()) return check_open().error();
   if (!process_.charged()) PLIMSOLL_RETURN_IF_ERROR(start());
   std::vector<const TensorType*> types(inputs.size());
   std::vector<const void*> from(inputs.size());
@@ -201,8 +202,9 @@ Result<Values> Eager::apply(const graph::OpDef& op,
     auto block = pool_.allocate(bytes);
     if (!block) {
       block = instead_of(std::move(block).error(), bytes, 0, prepared.get());
+      if (!block) return std::move(block).error();
     }
-    PLIMSOLL_ASSIGN(scratch_block, std::move(block));
+    scratch_block = *block;
   }
   const Scratch scratch(pool_, scratch_block);
   auto launched =
