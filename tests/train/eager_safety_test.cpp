@@ -86,6 +86,14 @@ TEST(EagerSafety, ATensorIsUsedAfterClose) {
               HasSubstr("belongs to another session"));
 }
 
+TEST(EagerSafety, ArraysMayBeEmpty) {
+  const Session session(kSmall);
+  const Tensor none = Tensor::of(std::vector<float>{}, {0, 3});
+  EXPECT_TRUE(none.to_floats().empty());
+  EXPECT_TRUE((none * 2.0).to_doubles().empty());
+  EXPECT_EQ(sum(none).item(), 0);
+}
+
 TEST(EagerSafety, SessionsDoNotMix) {
   Session first(kSmall);
   const Tensor x = full({2}, 3);

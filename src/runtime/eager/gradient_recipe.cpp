@@ -35,7 +35,8 @@ std::vector<bool> needed_nodes(const graph::Graph& graph,
 Result<GradientRecipe> make_gradient_recipe(const graph::OpDef& op,
                                             const graph::Attrs& attrs,
                                             const graph::TypeList& inputs,
-                                            const std::vector<bool>& wanted) {
+                                            const std::vector<bool>& wanted,
+                                            const std::vector<bool>& flowing) {
   if (op.gradient == nullptr) {
     return Error{ErrorCode::unsupported,
                  fmt::format("op `{}` has no gradient", op.name)};
@@ -48,9 +49,13 @@ Result<GradientRecipe> make_gradient_recipe(const graph::OpDef& op,
   const std::vector<ValueId> outputs = builder.emit_all(op, operands, attrs);
   if (!builder.ok()) return builder.status().error();
   std::vector<ValueId> flows;
-  for (const ValueId output : outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!flowing[i]) {
+      flows.emplace_back();
+      continue;
+    }
     flows.push_back(
-        builder.input("dy", graph::TensorType(builder.type(output))));
+        builder.input("dy", graph::TensorType(builder.type(outputs[i]))));
   }
   graph::GradientContext context{builder, graph::NodeId(0), flows};
   PLIMSOLL_ASSIGN(std::vector<ValueId> gradients, op.gradient(context));
@@ -63,6 +68,7 @@ Result<GradientRecipe> make_gradient_recipe(const graph::OpDef& op,
   std::vector<Ref> where(graph.values.size());
   const auto name = [&](std::span<const ValueId> ids, Ref::Kind kind) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (!ids[i].valid()) continue;
       where[ids[i].pos()] = {kind, static_cast<int>(i), 0};
     }
   };

@@ -31,11 +31,12 @@ struct GradientRecipe {
   std::vector<bool> reads_output;  // by forward output
 };
 
-// For the inputs in `wanted`. An op without a gradient is an error that names
-// it.
+// For the inputs in `wanted`, where gradients arrive at the outputs in
+// `flowing`. An op without such a gradient is an error that names it.
 Result<GradientRecipe> make_gradient_recipe(const graph::OpDef& op,
                                             const graph::Attrs& attrs,
                                             const graph::TypeList& inputs,
-                                            const std::vector<bool>& wanted);
+                                            const std::vector<bool>& wanted,
+                                            const std::vector<bool>& flowing);
 
 }  // namespace plimsoll::runtime

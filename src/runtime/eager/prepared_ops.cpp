@@ -56,14 +56,15 @@ Status check_bytes(const graph::TensorType& type) {
 }
 
 Result<std::shared_ptr<const GradientRecipe>> PreparedOp::gradient_for(
-    const std::vector<bool>& wanted) {
-  for (const auto& [for_inputs, recipe] : recipes_) {
-    if (for_inputs == wanted) return recipe;
+    const std::vector<bool>& wanted, const std::vector<bool>& flowing) {
+  for (const Known& known : recipes_) {
+    if (known.wanted == wanted && known.flowing == flowing) return known.recipe;
   }
-  PLIMSOLL_ASSIGN(auto made, make_gradient_recipe(*op, attrs, inputs, wanted));
-  recipes_.emplace_back(
-      wanted, std::make_shared<const GradientRecipe>(std::move(made)));
-  return recipes_.back().second;
+  PLIMSOLL_ASSIGN(auto made,
+                  make_gradient_recipe(*op, attrs, inputs, wanted, flowing));
+  recipes_.push_back({wanted, flowing,
+                      std::make_shared<const GradientRecipe>(std::move(made))});
+  return recipes_.back().recipe;
 }
 
 Result<std::shared_ptr<PreparedOp>> PreparedOps::find(

@@ -20,14 +20,17 @@ struct PreparedOp {
   // Null for views, and once it is no longer kept: tapes need the rest alone.
   std::unique_ptr<PreparedLaunch> launch;
 
-  // Made when it is first asked for. Not for two threads at once.
+  // For inputs that are `wanted` and outputs at which gradients arrive; made
+  // when it is first asked for. Not for two threads at once.
   Result<std::shared_ptr<const GradientRecipe>> gradient_for(
-      const std::vector<bool>& wanted);
+      const std::vector<bool>& wanted, const std::vector<bool>& flowing);
 
  private:
-  std::vector<
-      std::pair<std::vector<bool>, std::shared_ptr<const GradientRecipe>>>
-      recipes_;
+  struct Known {
+    std::vector<bool> wanted, flowing;
+    std::shared_ptr<const GradientRecipe> recipe;
+  };
+  std::vector<Known> recipes_;
 };
 
 // Whether its bytes can be counted at all.

@@ -18,8 +18,12 @@ using Ref = GradientRecipe::Ref;
 class Cook {
  public:
   Cook(const GradientRecipe& recipe, const Values& inputs,
-       const Values& outputs, const Values& flows)
-      : recipe_(recipe), inputs_(inputs), outputs_(outputs), flows_(flows) {
+       const Values& outputs, const Values& flows, Eager* home)
+      : recipe_(recipe),
+        inputs_(inputs),
+        outputs_(outputs),
+        flows_(flows),
+        home_(home) {
     for (const auto& step : recipe.steps) {
       made_.emplace_back(static_cast<std::size_t>(step.outputs));
     }
@@ -31,8 +35,8 @@ class Cook {
       const auto& step = recipe_.steps[i];
       Values operands;
       for (const Ref& ref : step.operands) operands.push_back(get(ref));
-      PLIMSOLL_ASSIGN(made_[i], dispatch(*step.op, operands, step.attrs,
-                                         flows_[0]->home.get()));
+      PLIMSOLL_ASSIGN(made_[i],
+                      dispatch(*step.op, operands, step.attrs, home_));
       for (const std::size_t done : done_after_[i]) made_[done].clear();
     }
     return {};
@@ -81,9 +85,24 @@ class Cook {
   const Values& inputs_;
   const Values& outputs_;
   const Values& flows_;
+  Eager* const home_;
   std::vector<Values> made_;  // by step
   std::vector<std::vector<std::size_t>> done_after_;
 };
+
+// What may be read later: from whichever outputs gradients come, or, where a
+// rule does not take all of them, from the first.
+Result<std::shared_ptr<const GradientRecipe>> widest_recipe(
+    PreparedOp& op, const std::vector<bool>& wanted) {
+  std::vector<bool> flowing;
+  for (const graph::TensorType& type : op.outputs) {
+    flowing.push_back(is_floating(type.dtype));
+  }
+  auto recipe = op.gradient_for(wanted, flowing);
+  if (recipe || flowing.size() < 2) return recipe;
+  std::fill(flowing.begin() + 1, flowing.end(), false);
+  return op.gradient_for(wanted, flowing);
+}
 
 }  // namespace
 
@@ -112,7 +131,7 @@ void Tape::record(const std::shared_ptr<PreparedOp>& op,
   Entry entry;
   entry.op = op;
   // Whether there is no gradient matters once one is asked for.
-  const auto recipe = op->gradient_for(wanted);
+  const auto recipe = widest_recipe(*op, wanted);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     entry.input_ids.push_back(wanted[i] ? inputs[i]->id : 0);
     const bool read = recipe && (*recipe)->reads_input[i];
@@ -132,30 +151,25 @@ Status Tape::step_back(const Entry& entry,
                        Flows& flows,
                        const std::unordered_set<std::uint64_t>& kept) {
   Values arriving;
-  bool any = false;
+  std::vector<bool> flowing;
+  Eager* home = nullptr;
   for (const std::uint64_t id : entry.output_ids) {
     const auto flow = flows.find(id);
     arriving.push_back(flow == flows.end() ? nullptr : flow->second);
-    any = any || arriving.back();
+    flowing.push_back(arriving.back() != nullptr);
+    if (flowing.back()) home = arriving.back()->home.get();
     if (flow != flows.end() && !kept.contains(id)) flows.erase(flow);
   }
   std::vector<bool> wanted;
   for (const std::uint64_t id : entry.input_ids) {
     wanted.push_back(relevant.contains(id));
   }
-  if (!any || std::find(wanted.begin(), wanted.end(), true) == wanted.end()) {
+  if (home == nullptr ||
+      std::find(wanted.begin(), wanted.end(), true) == wanted.end()) {
     return {};
   }
-  PLIMSOLL_ASSIGN(const auto recipe, entry.op->gradient_for(wanted));
-  Eager* const home =
-      (*std::find_if(arriving.begin(), arriving.end(),
-                     [](const ValuePtr& flow) { return flow != nullptr; }))
-          ->home.get();
-  for (std::size_t i = 0; i < arriving.size(); ++i) {
-    if (arriving[i]) continue;
-    PLIMSOLL_ASSIGN(arriving[i], filled(entry.op->outputs[i], 0, home));
-  }
-  Cook cook(*recipe, entry.inputs, entry.outputs, arriving);
+  PLIMSOLL_ASSIGN(const auto recipe, entry.op->gradient_for(wanted, flowing));
+  Cook cook(*recipe, entry.inputs, entry.outputs, arriving, home);
   PLIMSOLL_RETURN_IF_ERROR(cook.run());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     ValuePtr gradient = cook.get(recipe->gradients[i]);

@@ -38,8 +38,10 @@ std::vector<T> converted(const Tensor& tensor, DType dtype, const char* what) {
   throw_if_error(eager.check_open());
   std::vector<T> numbers(
       static_cast<std::size_t>(value->type.shape.elements()));
-  throw_if_error(
-      eager.read(*value, std::as_writable_bytes(std::span(numbers))));
+  if (!numbers.empty()) {
+    throw_if_error(
+        eager.read(*value, std::as_writable_bytes(std::span(numbers))));
+  }
   return numbers;
 }
 
