@@ -211,7 +211,7 @@ std::size_t count_of(const std::string& text, std::string_view what) {
 
 TEST(CudaSource, EqualFunctionsAreWrittenOnce) {
   const cuda::Function add{
-      "  ADD\n", {DType::f32, DType::f32}, {DType::f32}, 1, 0};
+      "  ADD\n", {DType::f32, DType::f32}, {DType::f32}, {}, 1, 0};
   cuda::Function wide = add;
   wide.inputs = {DType::f64, DType::f64};
   wide.outputs = {DType::f64};
