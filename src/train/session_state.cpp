@@ -89,6 +89,8 @@ std::shared_ptr<runtime::Eager> SessionState::make_eager_on_device() {
                                 device.host_floor_bytes +
                                     here.profile().allowance_bytes)},
            .profile = device,
+           .host_kernel_bytes = std::max(device.instruction_bytes,
+                                         here.profile().instruction_bytes),
            .settings = {.late_numbers = true},
            .host = here.host(),
            .ledger = here.ledger()}),

@@ -136,6 +136,7 @@ TEST_F(EagerDevice, KernelsAreChargedAndSharedByNumbersThatDiffer) {
   const Tensor x = zeros({32});
   const std::int64_t none = held("kernels", Space::device);
   EXPECT_GT(none, 0);
+  EXPECT_GT(held("kernels", Space::host), 0);
   const Tensor y = x * 2.0;
   const std::int64_t one = held("kernels", Space::device);
   EXPECT_GT(one, none);

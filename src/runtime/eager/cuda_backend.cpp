@@ -139,7 +139,9 @@ Status CudaBackend::open(ProcessBytes& process) {
                                       machine_.ledger));
   }
   kernels_ = std::make_unique<LoadedKernels>(
-      *opened.device, *stream_, machine_.profile.device_instruction_bytes);
+      *opened.device, *stream_, machine_.ledger,
+      KernelCost{machine_.profile.device_instruction_bytes,
+                 machine_.host_kernel_bytes});
   memory_.open(opened.device->memory(), *stream_);
   return {};
 }

@@ -25,6 +25,7 @@ struct CudaMachine {
   // What process and context will take: charged before the device is opened.
   std::vector<Holding> expected;
   const DeviceProfile& profile;
+  std::int64_t host_kernel_bytes = 0;  // what each kernel costs there
   ops::CudaSettings settings;
   MemorySource& host;  // of the numbers on their way
   Ledger& ledger;

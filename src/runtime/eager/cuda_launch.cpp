@@ -39,13 +39,21 @@ Result<std::shared_ptr<LoadedKernel>> LoadedKernels::load(
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
     if (auto kernel = found->second.lock()) return kernel;
   }
-  PLIMSOLL_ASSIGN(auto charge, bytes.charge(kernel_bytes_, asks));
+  PLIMSOLL_ASSIGN(auto charges, charge(bytes, asks));
   PLIMSOLL_ASSIGN(auto kernel,
                   device_.load_own(ops::cuda_kernel_source(calls, pointers)));
   auto made = std::make_shared<LoadedKernel>(std::move(kernel), stream_,
-                                             std::move(charge));
+                                             std::move(charges));
   if (loaded_.size() >= looks_after_) forget_gone();
   loaded_[key] = made;
+  return made;
+}
+
+Result<LoadedKernel::Charges> LoadedKernels::charge(KernelBytes& bytes,
+                                                    std::string_view asks) {
+  LoadedKernel::Charges made;
+  PLIMSOLL_ASSIGN(made.device, bytes.charge(cost_.device_bytes, asks));
+  PLIMSOLL_ASSIGN(made.host, host_bytes_->charge(cost_.host_bytes, asks));
   return made;
 }
 
@@ -136,8 +144,8 @@ class CudaParts::Maker {
 
   Status add_work(int stage) {
     Part part;
-    PLIMSOLL_ASSIGN(part.work_charge,
-                    bytes_.charge(kernels_.kernel_bytes(), query_.op->name));
+    PLIMSOLL_ASSIGN(part.work_charges,
+                    kernels_.charge(bytes_, query_.op->name));
     PLIMSOLL_ASSIGN(part.work,
                     kernels_.device().prepare(
                         code_.stages[static_cast<std::size_t>(stage)]));

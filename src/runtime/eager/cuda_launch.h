@@ -16,11 +16,15 @@ namespace plimsoll::runtime {
 // On the device while somebody has it.
 class LoadedKernel {
  public:
+  struct Charges {
+    KernelCharge device, host;
+  };
+
   LoadedKernel(std::unique_ptr<CudaKernel> kernel, Stream& stream,
-               KernelCharge charge)
+               Charges charges)
       : kernel_(std::move(kernel)),
         stream_(stream),
-        charge_(std::move(charge)) {}
+        charges_(std::move(charges)) {}
   // It may still be running.
   ~LoadedKernel() { static_cast<void>(stream_.synchronize()); }
   LoadedKernel(const LoadedKernel&) = delete;
@@ -31,21 +35,35 @@ class LoadedKernel {
  private:
   std::unique_ptr<CudaKernel> kernel_;
   Stream& stream_;
-  KernelCharge charge_;
+  Charges charges_;
+};
+
+// What one costs.
+struct KernelCost {
+  std::int64_t device_bytes = 0;
+  std::int64_t host_bytes = 0;
 };
 
 // Kernels by what they call, each loaded once as long as it is used.
 class LoadedKernels {
  public:
-  // `kernel_bytes`: what one costs on the device.
-  LoadedKernels(CudaDevice& device, Stream& stream, std::int64_t kernel_bytes)
-      : device_(device), stream_(stream), kernel_bytes_(kernel_bytes) {}
+  LoadedKernels(CudaDevice& device, Stream& stream, Ledger& ledger,
+                const KernelCost& cost)
+      : device_(device),
+        stream_(stream),
+        cost_(cost),
+        host_bytes_(std::make_shared<KernelBytes>(ledger, Space::host)) {}
+  ~LoadedKernels() { host_bytes_->close(); }
+  LoadedKernels(const LoadedKernels&) = delete;
+  LoadedKernels& operator=(const LoadedKernels&) = delete;
 
   Result<std::shared_ptr<LoadedKernel>> load(
       const std::vector<ops::CudaCall>& calls, int pointers, KernelBytes& bytes,
       std::string_view asks);
+  // In the name of `asks`; `bytes` are the device's.
+  Result<LoadedKernel::Charges> charge(KernelBytes& bytes,
+                                       std::string_view asks);
   CudaDevice& device() const { return device_; }
-  std::int64_t kernel_bytes() const { return kernel_bytes_; }
 
  private:
   // Two hashes of all that decides the source, which itself is long.
@@ -54,7 +72,8 @@ class LoadedKernels {
 
   CudaDevice& device_;
   Stream& stream_;
-  const std::int64_t kernel_bytes_;
+  const KernelCost cost_;
+  std::shared_ptr<KernelBytes> host_bytes_;
   std::map<Key, std::weak_ptr<LoadedKernel>> loaded_;
   std::size_t looks_after_ = 1024;  // at so many, those that are gone go
 };
@@ -84,7 +103,7 @@ class CudaParts {
     int blocks = 1;
     std::vector<void*> numbers;  // behind the op's own pointers
     std::unique_ptr<CudaWork> work;
-    KernelCharge work_charge;
+    LoadedKernel::Charges work_charges;
   };
   class Maker;
 
