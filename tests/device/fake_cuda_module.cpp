@@ -19,7 +19,7 @@ namespace {
 constexpr std::uintptr_t kNowhere = 4096;
 constexpr std::int64_t kLaunchBytes = 20 << 10;  // of a recording
 
-// Of the one device; nothing, or what every call says.
+// Of the one device; nothing, or what every call says until it is opened anew.
 Status the_fault;
 
 // What is to go wrong when a kernel is loaded.
@@ -67,6 +67,7 @@ class FakeMemory final : public MemorySource {
     std::free(start);
   }
   bool commit(void*, std::int64_t bytes) noexcept override {
+    if (!the_fault) return false;
     mapped_ += bytes;
     hold(bytes);
     peak_ = std::max(peak_, mapped_);
@@ -193,6 +194,7 @@ class FakeDevice final : public CudaDevice {
   }
   Result<std::unique_ptr<CudaKernel>> load_own(
       const std::string& source) override {
+    PLIMSOLL_RETURN_IF_ERROR(the_fault);
     if (planned() == "local") {
       return Error{ErrorCode::unsupported, "a kernel uses local memory"};
     }
@@ -237,6 +239,7 @@ class FakeModule final : public CudaModule {
   }
   Result<std::unique_ptr<CudaDevice>> open(int, const std::string&) override {
     hold(0);
+    the_fault = {};
     return std::unique_ptr<CudaDevice>(std::make_unique<FakeDevice>());
   }
 };

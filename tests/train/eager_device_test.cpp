@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <functional>
 #include <optional>
 
 #include "base/units.h"
@@ -242,21 +243,63 @@ TEST_F(EagerDevice, ABudgetBelowTheContextIsRefusedBeforeIt) {
   EXPECT_EQ(session().host_held_bytes(), 0) << session().explain();
 }
 
-// Last: the fake stays broken, as a context does.
-TEST_F(EagerDevice, ZFaultsNameTheOpAndStay) {
-  session_.reset();
-  setenv("PLIMSOLL_PLANT_FAULT", "exp", 1);
-  session_.emplace(SessionOptions{
-      .host = "4GiB", .device = "cuda:0", .device_memory = "1GiB"});
-  unsetenv("PLIMSOLL_PLANT_FAULT");
-  const Tensor x = ones({64});
-  const std::string why =
-      thrown([&] { sum(exp(x * 2.0) + x).to_floats(); }, Failure::device);
-  EXPECT_THAT(why, HasSubstr("began on the device: exp"));
-  EXPECT_THAT(thrown([&] { x.to_floats(); }, Failure::device),
-              HasSubstr("began on the device: exp"));
-  EXPECT_THAT(why, Not(HasSubstr("exp or ")));
-  session().close();
+// What fails by itself is no fault of the device.
+TEST_F(EagerDevice, AKernelThatCannotBeLoadedIsNamedAndNothingElse) {
+  const Tensor x = zeros({8});
+  setenv("FAKE_CUDA_FAILS", "load", 1);
+  const std::string why = thrown([&] { exp(x); }, Failure::device);
+  unsetenv("FAKE_CUDA_FAILS");
+  EXPECT_THAT(why, HasSubstr("exp(f32[8]): CUDA_ERROR_INVALID_IMAGE"));
+  EXPECT_THAT(why, Not(HasSubstr("began on the device")));
+  EXPECT_TRUE(exp(x).defined());
+  EXPECT_EQ(x.to_floats().size(), 8u);
+}
+
+class EagerDeviceFault : public EagerDevice {
+ protected:
+  // In a session whose `exp` fails, once it runs.
+  void expect_blame(const std::function<void()>& work) {
+    session_.reset();
+    setenv("PLIMSOLL_PLANT_FAULT", "exp", 1);
+    session_.emplace(SessionOptions{
+        .host = "4GiB", .device = "cuda:0", .device_memory = "1GiB"});
+    unsetenv("PLIMSOLL_PLANT_FAULT");
+    const Tensor x = ones({64});
+    const std::string why = thrown(work, Failure::device);
+    EXPECT_THAT(why, HasSubstr("began on the device: exp"));
+    EXPECT_THAT(why, Not(HasSubstr("exp or ")));
+    // It stays so, and the session can be closed.
+    EXPECT_THAT(thrown([&] { x.to_floats(); }, Failure::device),
+                HasSubstr("began on the device: exp"));
+    session().close();
+  }
+};
+
+TEST_F(EagerDeviceFault, ComesOutWhenNumbersAreRead) {
+  expect_blame([] { exp(ones({64})).to_floats(); });
+}
+
+// What the device cannot load any more is not to blame.
+TEST_F(EagerDeviceFault, ComesOutWhenAnOpIsPrepared) {
+  expect_blame([] { sum(exp(ones({64}))); });
+}
+
+TEST_F(EagerDeviceFault, ComesOutWhenAnOpIsLaunched) {
+  expect_blame([] {
+    const Tensor x = ones({64});
+    x + x;
+    exp(x);
+    x + x;
+  });
+}
+
+// Nor is there too little memory.
+TEST_F(EagerDeviceFault, ComesOutWhenMemoryIsAskedFor) {
+  expect_blame([] {
+    const Tensor large = ones({1 << 20});
+    exp(ones({64}));
+    ones({1 << 20});
+  });
 }
 
 }  // namespace

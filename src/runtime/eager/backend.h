@@ -55,6 +55,8 @@ class Backend {
 
   virtual Result<std::unique_ptr<PreparedLaunch>> prepare(
       const graph::KernelQuery& query, KernelBytes& bytes) = 0;
+  // Waits, and says whether all that was launched has run.
+  virtual Status check() = 0;
   // Done, as far as the caller's memory goes, when it returns.
   virtual Status write(std::byte* to, std::span<const std::byte> from) = 0;
   // The same, made piece by piece.

@@ -75,6 +75,7 @@ class CudaBackend final : public Backend {
   Space space() const override { return Space::device; }
   Result<std::unique_ptr<PreparedLaunch>> prepare(
       const graph::KernelQuery& query, KernelBytes& bytes) override;
+  Status check() override;
   Status write(std::byte* to, std::span<const std::byte> from) override;
   Status fill(std::byte* to, std::int64_t bytes, const Fill& fill) override;
   Status copy(std::byte* to, const std::byte* from,
@@ -86,8 +87,8 @@ class CudaBackend final : public Backend {
 
  private:
   Status charge_libraries(const cuda::OpCode& code);
-  // An error of the device with the ops that may have failed; every call
-  // from then on gives it.
+  // Where the device itself has failed, its error with the ops that may have:
+  // every call from then on gives it. Others are the call's own.
   Status blamed(Status status);
 
   const CudaMachine machine_;
@@ -181,6 +182,10 @@ Result<std::unique_ptr<PreparedLaunch>> CudaBackend::prepare(
   auto parts = CudaParts::make(query, code, *kernels_, bytes);
   if (!parts) {
     Error error = std::move(parts).error();
+    // What cannot be loaded may be another op's fault.
+    if (Status blame = blamed(error); !failure_) {
+      return std::move(blame).error();
+    }
     error.message = fmt::format("{}({}): {}", query.op->name,
                                 graph::to_string(query.inputs), error.message);
     return error;
@@ -212,6 +217,11 @@ Status CudaBackend::launch(CudaParts& parts, const graph::OpDef& op,
   return {};
 }
 
+Status CudaBackend::check() {
+  PLIMSOLL_RETURN_IF_ERROR(failure_);
+  return blamed(stream_->synchronize());
+}
+
 Status CudaBackend::write(std::byte* to, std::span<const std::byte> from) {
   return fill(to, static_cast<std::int64_t>(from.size()),
               [&](std::span<std::byte> piece, std::int64_t offset) {
@@ -240,6 +250,10 @@ Status CudaBackend::read(std::span<std::byte> to, const std::byte* from) {
 
 Status CudaBackend::blamed(Status status) {
   if (status || status.error().code != ErrorCode::device) return status;
+  if (stream_->synchronize()) {
+    history_.settle();
+    return status;
+  }
   Error error = std::move(status).error();
   // Fixed pages can be read whatever has become of the device.
   const std::string ops = history_.suspects(staging_->mark());

@@ -106,6 +106,8 @@ Status Eager::check_open() const {
 Result<Block> Eager::instead_of(Error error, std::int64_t bytes,
                                 std::int32_t owner, const PreparedOp* running) {
   if (error.code != ErrorCode::over_budget) return error;
+  // A device that has failed has no memory either.
+  PLIMSOLL_RETURN_IF_ERROR(backend_->check());
   const std::int64_t kernels = prepared_.held_bytes();
   const std::int64_t wanted =
       round_up(bytes, backend_->memory().granularity_bytes());
