@@ -9,7 +9,7 @@ from harness import MIB, clean_environment, main, measures_memory
 PROGRAM = os.environ["PLIMSOLL_LOOPS"]
 
 # Remainders of malloc's blocks that are too small to be split.
-SLACK = 256
+SLACK = 512
 
 
 class Sample(NamedTuple):

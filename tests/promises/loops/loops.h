@@ -44,5 +44,7 @@ Body start_models(Session& session, std::int64_t size);
 std::int64_t live_bytes(const Session& session);
 // With it, without the process.
 std::int64_t held_bytes(const Session& session);
+// With both. None of them counts kernels.
+std::int64_t all_bytes(const Session& session);
 
 }  // namespace plimsoll::loops

@@ -25,7 +25,7 @@ const Loop kLoops[] = {
 };
 
 void report(const Loop& loop, const Session& session, std::int64_t done) {
-  const std::int64_t held = session.host_held_bytes();
+  const std::int64_t held = all_bytes(session);
   const std::int64_t live = live_bytes(session);
   if (loop.plans) malloc_trim(0);
   const auto heap = mallinfo2();
