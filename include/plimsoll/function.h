@@ -8,8 +8,8 @@
 //   for (...) step(x, y);
 // The first call runs the body with tensors that have no numbers and writes
 // down what it does; later calls run what was written. So whatever is not
-// tensors or variables (numbers, seeds, branches) is as it was then, and
-// variables are made outside. Arguments of other types or shapes are traced
+// arguments or variables (numbers, seeds, branches, other tensors) is as it was
+// then, and variables are made outside. Other types or shapes are traced
 // anew, but not another extent of the first axis that they share: any batch is
 // one trace, unless the body asks for its number (shape(), size()). A body may
 // be run twice to find that out.
@@ -42,7 +42,7 @@ class FunctionCalls {
   FunctionCalls& operator=(FunctionCalls&&) noexcept;
 
   // The body's results for these arguments: of its plan, or, where a tape
-  // records, inside of another traced function, on a device and after
+  // records, inside of another traced function and after
   // run_functions_eagerly(true), of the body itself.
   std::vector<Tensor> call(std::span<const Tensor> arguments, const Body& body);
   // Traces and plans unless that is done; what a call takes beside arguments,

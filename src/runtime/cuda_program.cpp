@@ -24,7 +24,8 @@ Error named(const std::string& ops, Error error) {
 
 struct CudaProgram::Step {
   std::string name;  // of its ops
-  CudaKernel* kernel = nullptr;
+  const graph::OpDef* first_op = nullptr;
+  std::shared_ptr<CudaKernel> kernel;
   int blocks = 1;
   std::vector<Source> sources;
   std::vector<void*> pointers;
@@ -33,7 +34,7 @@ struct CudaProgram::Step {
   const void* const* inputs = nullptr;
   void* const* outputs = nullptr;
   std::unique_ptr<CudaWork> work;
-  void* scratch = nullptr;
+  void* const* scratch = nullptr;
   std::int64_t transfer_bytes = 0;
   CopyDirection direction = CopyDirection::to_host;
 
@@ -43,7 +44,7 @@ struct CudaProgram::Step {
     if (is_transfer()) {
       return stream.copy(outputs[0], inputs[0], transfer_bytes, direction);
     }
-    if (work) return work->launch(stream, inputs, outputs, scratch);
+    if (work) return work->launch(stream, inputs, outputs, *scratch);
     for (std::size_t i = 0; i < sources.size(); ++i) pointers[i] = *sources[i];
     return kernel->launch(stream, blocks, pointers);
   }
@@ -59,7 +60,7 @@ struct CudaProgram::Step {
       constexpr std::size_t kMostOperands = 16;
       std::array<void*, kMostOperands> wrong;
       wrong.fill(nowhere);
-      return work->launch(stream, wrong.data(), wrong.data(), scratch);
+      return work->launch(stream, wrong.data(), wrong.data(), *scratch);
     }
     std::fill_n(pointers.begin(), sources.size(), nowhere);
     return kernel->launch(stream, blocks, pointers);
@@ -148,6 +149,7 @@ CudaProgram::~CudaProgram() = default;
 CudaProgram::Step CudaProgram::transfer_of(const Part& part) {
   Step step;
   step.name = part.instruction->name;
+  step.first_op = part.instruction->op;
   step.inputs = part.launch->inputs;
   step.outputs = part.launch->outputs;
   step.transfer_bytes = part.instruction->output_types[0].bytes();
@@ -159,13 +161,15 @@ CudaProgram::Step CudaProgram::transfer_of(const Part& part) {
 
 Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
                                                  std::span<const Part> parts,
-                                                 CudaDevice& device) {
+                                                 CudaDevice& device,
+                                                 const LoadKernel& load) {
   Step step;
   Pointers pointers;
   std::vector<ops::CudaCall> calls;
   for (const Grouped& member : group.members) {
     const Part& part = parts[static_cast<std::size_t>(member.item)];
     if (!part.stage) return transfer_of(part);
+    if (step.first_op == nullptr) step.first_op = part.instruction->op;
     if (!step.name.empty()) step.name += " + ";
     step.name += part.instruction->name;
     if (part.function() == nullptr) {
@@ -174,7 +178,7 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
       step.work = *std::move(prepared);
       step.inputs = part.launch->inputs;
       step.outputs = part.launch->outputs;
-      step.scratch = part.launch->scratch;
+      step.scratch = &part.launch->scratch;
       return step;
     }
     calls.push_back(call_of(part, member, pointers));
@@ -182,16 +186,24 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
   step.sources = pointers.take();
   step.pointers.resize(step.sources.size() + cuda::kMarkPointers);
   step.blocks = group.blocks;
-  auto kernel = device.load(
-      ops::cuda_kernel_source(calls, static_cast<int>(step.sources.size())));
+  auto kernel = load(calls, static_cast<int>(step.sources.size()), step.name);
   if (!kernel) return named(step.name, std::move(kernel).error());
-  step.kernel = *kernel;
+  step.kernel = *std::move(kernel);
   return step;
 }
 
 Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
     const Program& program, std::span<const Launch> launches,
-    const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark) {
+    const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark,
+    const LoadKernel& given) {
+  const LoadKernel load =
+      given ? given
+            : [&](const std::vector<ops::CudaCall>& calls, int pointers,
+                  const std::string&) -> Result<std::shared_ptr<CudaKernel>> {
+    PLIMSOLL_ASSIGN(CudaKernel* const kernel,
+                    device.load(ops::cuda_kernel_source(calls, pointers)));
+    return std::shared_ptr<CudaKernel>(std::shared_ptr<void>(), kernel);
+  };
   std::unique_ptr<CudaProgram> made(new CudaProgram);
   std::deque<cuda::OpCode> codes;  // parts point into them
   std::vector<Part> parts;
@@ -215,7 +227,7 @@ Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
     }
   }
   for (const Group& group : group_launches(items)) {
-    auto step = make_step(group, parts, device);
+    auto step = make_step(group, parts, device, load);
     if (step) {
       made->steps_.push_back(*std::move(step));
       continue;
@@ -233,9 +245,9 @@ Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
       const auto* function =
           parts[static_cast<std::size_t>(member.item)].function();
       const int blocks = static_cast<int>(function->blocks);
-      PLIMSOLL_ASSIGN(
-          Step alone,
-          make_step({{{member.item, 0, 0, blocks}}, blocks}, parts, device));
+      PLIMSOLL_ASSIGN(Step alone,
+                      make_step({{{member.item, 0, 0, blocks}}, blocks}, parts,
+                                device, load));
       made->steps_.push_back(std::move(alone));
     }
   }
@@ -257,6 +269,20 @@ Status CudaProgram::enqueue_launch(std::size_t number, Stream& stream) {
   auto launched = step.launch(stream);
   if (!launched) return named(step.name, std::move(launched).error());
   return {};
+}
+
+Status CudaProgram::enqueue_launch(std::size_t number, Stream& stream,
+                                   const Mark& mark) {
+  Step& step = steps_[number];
+  if (step.kernel != nullptr) {
+    step.pointers[step.sources.size()] = mark.word;
+    step.pointers.back() = reinterpret_cast<void*>(std::uintptr_t{mark.first});
+  }
+  return enqueue_launch(number, stream);
+}
+
+const graph::OpDef& CudaProgram::op_of(std::size_t number) const {
+  return *steps_[number].first_op;
 }
 
 Status CudaProgram::enqueue(Stream& stream) {

@@ -2,6 +2,7 @@
 // that each run several ops. What is merged changes no result.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,11 +27,18 @@ class CudaProgram {
     std::uint32_t first = 0;
   };
 
+  // What gives a kernel for these calls, and what is said where it fails.
+  using LoadKernel = std::function<Result<std::shared_ptr<CudaKernel>>(
+      const std::vector<ops::CudaCall>& calls, int pointers,
+      const std::string& name)>;
+
   // Loads every kernel of some of a program's launches, all of them the
-  // device's. All of these must outlive the result.
+  // device's. All of these must outlive the result. Without `load` kernels live
+  // as long as the device.
   static Result<std::unique_ptr<CudaProgram>> prepare(
       const Program& program, std::span<const Launch> launches,
-      const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark);
+      const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark,
+      const LoadKernel& load = {});
   ~CudaProgram();
 
   // Enqueues all launches, with the inputs that the program is bound to now.
@@ -46,6 +54,10 @@ class CudaProgram {
   // Launches one by one, for measurements.
   std::size_t launches() const;
   Status enqueue_launch(std::size_t number, Stream& stream);
+  // With another mark, for programs that run between other work.
+  Status enqueue_launch(std::size_t number, Stream& stream, const Mark& mark);
+  // Its first op.
+  const graph::OpDef& op_of(std::size_t number) const;
   // Its ops, and how they run.
   std::string describe(std::size_t number) const;
   // Its ops alone; and whether it writes the mark: libraries and transfers
@@ -63,7 +75,7 @@ class CudaProgram {
                                Pointers& pointers);
   static Step transfer_of(const Part& part);
   static Result<Step> make_step(const Group& group, std::span<const Part> parts,
-                                CudaDevice& device);
+                                CudaDevice& device, const LoadKernel& load);
 
   std::vector<Step> steps_;
 };

@@ -22,6 +22,16 @@ Result<std::unique_ptr<Program>> Program::prepare(
   return program;
 }
 
+std::unique_ptr<Program> Program::place(const graph::LoweredGraph& lowered,
+                                        const plan::ProgramPlan& plan,
+                                        ProgramMemory memory) {
+  std::unique_ptr<Program> program(
+      new Program(lowered, plan, std::move(memory)));
+  program->kernels_.assign(lowered.instructions.size(), nullptr);
+  if (program->memory_.arena != nullptr) program->fill_tables();
+  return program;
+}
+
 Result<std::unique_ptr<Program>> Program::place(
     const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
     ProgramMemory memory, const ops::KernelFactory& host_kernels) {

@@ -44,8 +44,12 @@ class Program {
       const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
       ProgramMemory memory, const ops::KernelFactory& kernels);
 
-  // For a device that launches in its own way: addresses, and the kernels of
-  // what runs on the host.
+  // For a device that launches in its own way: addresses alone, as prepare()
+  // gives them.
+  static std::unique_ptr<Program> place(const graph::LoweredGraph& lowered,
+                                        const plan::ProgramPlan& plan,
+                                        ProgramMemory memory);
+  // The same, with the kernels of what runs on the host beside it.
   static Result<std::unique_ptr<Program>> place(
       const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
       ProgramMemory memory, const ops::KernelFactory& host_kernels);

@@ -96,6 +96,7 @@ struct Iterator::Impl final : train::SessionUser {
   FeederLayout layout;
   std::unique_ptr<BatchFeeder> feeder;
   int held = -1;
+  ExampleBatch undelivered;  // there was no memory for its tensors
 
   void release() {
     if (held >= 0) feeding().release(held);
@@ -145,6 +146,7 @@ Iterator Dataset::iterate(Session& session, std::int64_t seed) const {
 }
 
 ExampleBatch Iterator::next() {
+  impl_->undelivered = {};
   impl_->release();
   const Batch batch = value_or_throw(impl_->feeding().next());
   if (batch.examples == 0) return {};
@@ -156,8 +158,14 @@ ExampleBatch Iterator::next() {
 }
 
 TensorBatch Iterator::next_tensors() {
-  const ExampleBatch batch = next();
+  impl_->feeding();  // throws once the session is closed
   const auto eager = impl_->joined()->eager();
+  if (!eager) {
+    throw_error({ErrorCode::bad_input,
+                 "the session is for planning alone: it has no tensors"});
+  }
+  ExampleBatch& batch = impl_->undelivered;
+  if (batch.examples == 0) batch = next();
   if (batch.examples == 0) return {};
   const auto copied = [&](const float* from, const FieldSpec& field) {
     std::vector<Dim> dims = {Dim(batch.examples)};
@@ -169,11 +177,14 @@ TensorBatch Iterator::next_tensors() {
         type, {reinterpret_cast<const std::byte*>(from), bytes})));
   };
   const JobInput& input = impl_->fed.input;
-  return {copied(batch.features, input.features_field()),
-          copied(batch.labels, input.labels_field())};
+  TensorBatch made{copied(batch.features, input.features_field()),
+                   copied(batch.labels, input.labels_field())};
+  batch = {};
+  return made;
 }
 
 void Iterator::start(std::int64_t epoch) {
+  impl_->undelivered = {};
   impl_->held = -1;
   throw_if_error(impl_->feeding().start({epoch, 0, {}}));
 }
@@ -204,6 +215,7 @@ void Iterator::restore(const std::string& position) {
     throw_error({ErrorCode::bad_input, "not a position: too long"});
   }
   impl_->held = -1;
+  impl_->undelivered = {};
   throw_if_error(impl_->feeding().start(at));
 }
 

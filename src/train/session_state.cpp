@@ -91,7 +91,7 @@ std::shared_ptr<runtime::Eager> SessionState::make_eager_on_device() {
            .profile = device,
            .host_kernel_bytes = std::max(device.instruction_bytes,
                                          here.profile().instruction_bytes),
-           .settings = {.late_numbers = true},
+           .settings = {},
            .host = here.host(),
            .ledger = here.ledger()}),
       here.ledger());

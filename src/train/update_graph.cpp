@@ -55,10 +55,12 @@ class UpdateRun {
     }
     // What needs memory comes first: then nothing has changed where there is
     // none.
-    for (const bool in_place : {false, true}) {
-      for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-        if (writes_states(i) != in_place) continue;
-        PLIMSOLL_RETURN_IF_ERROR(run_node(i, in_place));
+    for (const auto& step :
+         {&UpdateRun::run_node, &UpdateRun::make_ready, &UpdateRun::write}) {
+      for (const graph::Node& node : graph_.nodes) {
+        const bool writes = writes_states(node);
+        if (writes != (step != &UpdateRun::run_node)) continue;
+        PLIMSOLL_RETURN_IF_ERROR((this->*step)(node));
       }
     }
     for (const graph::Assign& assign : graph_.assigns) {
@@ -76,8 +78,8 @@ class UpdateRun {
 
   // Whether all outputs can be written where their states lie: each may be, is
   // assigned to the state that the op reads, and no later node reads that.
-  bool writes_states(std::size_t position) const {
-    const graph::Node& node = graph_.nodes[position];
+  bool writes_states(const graph::Node& node) const {
+    const auto position = static_cast<int>(&node - graph_.nodes.data());
     if (!in_place_ || node.op->in_place.size() != node.outputs.size()) {
       return false;
     }
@@ -86,7 +88,7 @@ class UpdateRun {
       const auto output = node.outputs[static_cast<std::size_t>(pair.output)];
       const int state = assigned_to_[output.pos()];
       if (state < 0 || state != state_of_[input.pos()] ||
-          last_reader_[input.pos()] > static_cast<int>(position) ||
+          last_reader_[input.pos()] > position ||
           last_reader_[output.pos()] >= 0 || is_shared(node.inputs, input)) {
         return false;
       }
@@ -94,34 +96,42 @@ class UpdateRun {
     return true;
   }
 
-  Status run_node(std::size_t position, bool in_place) {
-    const graph::Node& node = graph_.nodes[position];
-    if (in_place) return run_in_place(node);
+  runtime::Values inputs_of(const graph::Node& node) const {
     runtime::Values inputs;
     for (const ValueId id : node.inputs) inputs.push_back(values_[id.pos()]);
-    PLIMSOLL_ASSIGN(auto outputs,
-                    runtime::dispatch(*node.op, inputs, node.attrs, home_));
+    return inputs;
+  }
+
+  Status run_node(const graph::Node& node) {
+    PLIMSOLL_ASSIGN(auto outputs, runtime::dispatch(*node.op, inputs_of(node),
+                                                    node.attrs, home_));
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       values_[node.outputs[k].pos()] = std::move(outputs[k]);
     }
     return {};
   }
 
-  Status run_in_place(const graph::Node& node) {
-    std::vector<std::shared_ptr<runtime::Value>> into(node.outputs.size());
+  // States that nobody else holds, and the kernel that will write them.
+  Status make_ready(const graph::Node& node) {
     for (const graph::InPlace& pair : node.op->in_place) {
       const auto input = node.inputs[static_cast<std::size_t>(pair.input)];
       const VariablePtr& variable = variable_of(input);
       values_[input.pos()] = nullptr;
       PLIMSOLL_RETURN_IF_ERROR(runtime::own_value(*variable));
       values_[input.pos()] = variable->value;
-      into[static_cast<std::size_t>(pair.output)] = variable->value;
     }
-    runtime::Values inputs;
-    for (const ValueId id : node.inputs) inputs.push_back(values_[id.pos()]);
+    return home_->prepare(*node.op, inputs_of(node), node.attrs);
+  }
+
+  Status write(const graph::Node& node) {
+    std::vector<std::shared_ptr<runtime::Value>> into(node.outputs.size());
+    for (const graph::InPlace& pair : node.op->in_place) {
+      const auto input = node.inputs[static_cast<std::size_t>(pair.input)];
+      into[static_cast<std::size_t>(pair.output)] = variable_of(input)->value;
+    }
     std::shared_ptr<runtime::PreparedOp> prepared;
     PLIMSOLL_RETURN_IF_ERROR(
-        home_->apply(*node.op, inputs, node.attrs, prepared, into));
+        home_->apply(*node.op, inputs_of(node), node.attrs, prepared, into));
     return {};
   }
 

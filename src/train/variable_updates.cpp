@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "ops/update/update.h"
 #include "plimsoll/tensor.h"
 #include "runtime/eager/dispatch.h"
@@ -55,36 +57,49 @@ Result<UpdateGraph> VariableUpdates::build(
   for (std::size_t i = 0; i < made.graph.states.size(); ++i) {
     const graph::State& state = made.graph.states[i];
     if (i < variables.size()) {
-      made.states.push_back(variables[i]);
+      made.states.push_back(nullptr);  // while it runs
       continue;
     }
-    PLIMSOLL_ASSIGN(auto variable, slot(state, made.graph.type(state.value),
-                                        start_of[state.name],
-                                        variables[0]->value->home.get()));
+    // Counters are everybody's.
+    VariablePtr of;
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      if (state.name.starts_with(parameters[k].name + "/")) of = variables[k];
+    }
+    PLIMSOLL_ASSIGN(auto variable,
+                    slot({state.name, state.role, made.graph.type(state.value),
+                          start_of[state.name]},
+                         of, variables[0]->value->home.get()));
     made.states.push_back(std::move(variable));
   }
   return made;
 }
 
-Result<VariablePtr> VariableUpdates::slot(const graph::State& state,
-                                          const graph::TensorType& type,
-                                          double start, runtime::Eager* home) {
-  VariablePtr& variable = slots_[state.name];
-  if (variable && variable->value->home.get() == home) return variable;
+Result<VariablePtr> VariableUpdates::slot(const SlotNeed& state,
+                                          const VariablePtr& of,
+                                          runtime::Eager* home) {
+  const graph::TensorType& type = state.type;
+  const auto known = slots_.find(state.name);
+  if (known != slots_.end()) {
+    const VariablePtr& variable = known->second.variable;
+    if (variable->value->home.get() == home && variable->value->type == type) {
+      return variable;
+    }
+  }
   // Made in memory even where the update is traced.
   const runtime::TraceScope no_trace(nullptr);
   const runtime::WithoutTapes no_tapes;
   runtime::ValuePtr value;
   if (is_floating(type.dtype)) {
-    PLIMSOLL_ASSIGN(value, runtime::filled(type, start, home));
+    PLIMSOLL_ASSIGN(value, runtime::filled(type, state.start, home));
   } else {  // the count of updates
     const std::int64_t none = 0;
     PLIMSOLL_ASSIGN(value,
                     home->from_bytes(type, std::as_bytes(std::span(&none, 1))));
   }
-  PLIMSOLL_ASSIGN(variable,
+  PLIMSOLL_ASSIGN(auto variable,
                   runtime::make_variable(std::move(value), shown(state.name),
                                          state.role, false));
+  slots_[state.name] = {variable, of, of != nullptr};
   return variable;
 }
 
@@ -92,6 +107,10 @@ Status VariableUpdates::prepare(std::span<const VariablePtr> variables) {
   std::vector<std::uint64_t> now;
   for (const VariablePtr& variable : variables) now.push_back(variable->id);
   if (now == ids_) return {};
+  // Moments of variables that are gone.
+  std::erase_if(slots_, [](const auto& slot) {
+    return slot.second.owned && slot.second.of.expired();
+  });
   PLIMSOLL_ASSIGN(update_, build(variables));
   ids_ = std::move(now);
   return {};
@@ -100,14 +119,18 @@ Status VariableUpdates::prepare(std::span<const VariablePtr> variables) {
 Status VariableUpdates::apply(std::span<const VariablePtr> variables,
                               std::span<const runtime::ValuePtr> gradients) {
   PLIMSOLL_RETURN_IF_ERROR(prepare(variables));
-  return run_update(update_, gradients);
+  std::copy(variables.begin(), variables.end(), update_.states.begin());
+  Status updated = run_update(update_, gradients);
+  // They are not held in between.
+  std::fill_n(update_.states.begin(), variables.size(), nullptr);
+  return updated;
 }
 
 Result<double> VariableUpdates::number(const char* slot,
                                        double otherwise) const {
   const auto found = slots_.find(slot);
   if (found == slots_.end()) return otherwise;
-  const auto& value = found->second->value;
+  const auto& value = found->second.variable->value;
   PLIMSOLL_RETURN_IF_ERROR(value->home->check_open());
   return Tensor(value).item();
 }
@@ -122,9 +145,10 @@ Status VariableUpdates::set_learning_rate(double rate) {
   spec_.learning_rate = rate;
   const auto found = slots_.find(kLearningRate);
   if (found == slots_.end()) return {};
-  const runtime::Value& now = *found->second->value;
+  const VariablePtr& slot = found->second.variable;
+  const runtime::Value& now = *slot->value;
   PLIMSOLL_ASSIGN(auto value, runtime::filled(now.type, rate, now.home.get()));
-  return runtime::assign_variable(found->second, std::move(value));
+  return runtime::assign_variable(slot, std::move(value));
 }
 
 }  // namespace plimsoll::train

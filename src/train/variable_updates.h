@@ -28,14 +28,25 @@ class VariableUpdates {
  private:
   Status prepare(std::span<const runtime::VariablePtr> variables);
   Result<UpdateGraph> build(std::span<const runtime::VariablePtr> variables);
-  Result<runtime::VariablePtr> slot(const graph::State& state,
-                                    const graph::TensorType& type, double start,
+  struct SlotNeed {
+    const std::string& name;
+    graph::Role role;
+    const graph::TensorType& type;
+    double start = 0;
+  };
+  struct Slot {
+    runtime::VariablePtr variable;
+    std::weak_ptr<runtime::VariableCell> of;  // whose it is
+    bool owned = false;                       // false: everybody's
+  };
+  Result<runtime::VariablePtr> slot(const SlotNeed& state,
+                                    const runtime::VariablePtr& of,
                                     runtime::Eager* home);
   Result<double> number(const char* slot, double otherwise) const;
 
   OptimizerSpec spec_;
   // Moments and counters, by name; made when they are first needed.
-  std::map<std::string, runtime::VariablePtr> slots_;
+  std::map<std::string, Slot> slots_;
   std::vector<std::uint64_t> ids_;  // of the variables that `update_` is for
   UpdateGraph update_;
 };

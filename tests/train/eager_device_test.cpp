@@ -193,15 +193,27 @@ TEST_F(EagerDevice, VariablesAreCopiedWhereTheyAreShared) {
   EXPECT_EQ(held("w", Space::device), 128) << "those of then, and of now";
 }
 
-TEST_F(EagerDevice, FunctionsRunTheirBodies) {
+TEST_F(EagerDevice, FunctionsArePlanned) {
+  Variable w(zeros({64, 64}), "w");
   int runs = 0;
-  auto twice = function([&](const Tensor& x) {
+  auto step = function([&](const Tensor& x) {
     ++runs;
-    return x * 2.0;
+    const Tensor y = exp(matmul(x, w));
+    w.assign_sub(matmul(x, y, true));
+    return sum(y);
   });
-  const Tensor x = zeros({4});
-  for (int i = 0; i < 3; ++i) twice(x);
-  EXPECT_EQ(runs, 3);
+  const Tensor x = zeros({8, 64});
+  EXPECT_GE(step.planned_bytes(x), 8 * 64 * 4);
+  { const Tensor first = step(x); }
+  const std::int64_t held = device_bytes();
+  for (int i = 0; i < 3; ++i) step(x);
+  EXPECT_EQ(device_bytes(), held);
+  step(zeros({16, 64}));
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(step.plans(), 2);
+  session().close();
+  EXPECT_THAT(thrown([&] { step(x); }, Failure::bad_input),
+              HasSubstr("closed"));
 }
 
 TEST_F(EagerDevice, CloseGivesAllBack) {

@@ -258,23 +258,48 @@ TEST_F(EagerGpu, OptimizersByHand) {
   compare([] { return trained_by_hand(SGD{.learning_rate = 0.1}); }, 1e-3);
 }
 
-TEST_F(EagerGpu, FunctionsRunTheirBodies) {
+TEST_F(EagerGpu, FunctionsArePlanned) {
   compare([] {
-    Variable w(numbers({8, 8}, 1), "w");
+    std::vector<Variable> weights = {Variable(numbers({64, 300}, 1), "w"),
+                                     Variable(numbers({300, 10}, 2), "v")};
+    OptimizerState descent(SGD{.learning_rate = 0.1, .momentum = 0.9});
     int runs = 0;
-    auto step = function([&](const Tensor& x) {
+    auto step = function([&](const Tensor& x, const Tensor& y) {
       ++runs;
-      const Tensor y = matmul(x, w);
-      w.assign_sub(y * 0.1);
-      return sum(y);
+      GradientTape tape;
+      const Tensor hidden = relu(matmul(x, weights[0]));
+      const Tensor loss = mean_squared_error(y, matmul(hidden, weights[1]));
+      descent.apply_gradients(tape.gradient(loss, weights), weights);
+      return loss;
     });
-    const Tensor x = numbers({8, 8}, 2);
     std::vector<Tensor> made;
-    for (int i = 0; i < 3; ++i) made.push_back(step(x));
-    made.push_back(w.value());
-    EXPECT_GE(runs, 1);
+    for (const std::int64_t batch : {32, 32, 7, 32}) {
+      made.push_back(step(numbers({batch, 64}, 3), numbers({batch, 10}, 4)));
+    }
+    const Tensor then = weights[0];  // a copy is made before it changes
+    made.push_back(step(numbers({32, 64}, 3), numbers({32, 10}, 4)));
+    made.push_back(then);
+    for (const Variable& weight : weights) made.push_back(weight.value());
+    EXPECT_EQ(runs, 1);
     return made;
   });
+}
+
+TEST_F(EagerGpu, SignaturesThatGoLeaveNothing) {
+  Session session(on_gpu());
+  auto f = function(
+      [](const Tensor& x) {
+        return sum(x * static_cast<double>(x.size()) + 1.0);
+      },
+      {.most_traces = 4, .most_plans = 4});
+  const auto run = [&](std::int64_t width) { f(ones({2, width})); };
+  for (std::int64_t i = 0; i < 8; ++i) run(1000 + i);
+  const std::int64_t device = session.device_held_bytes();
+  const std::int64_t host = session.host_held_bytes();
+  for (std::int64_t i = 0; i < 16; ++i) run(1020 + i);
+  EXPECT_LE(session.device_held_bytes(), device + (2 << 20));
+  EXPECT_LE(session.host_held_bytes(), host + (1 << 20));
+  EXPECT_EQ(f.traces(), 24);
 }
 
 TEST_F(EagerGpu, ScopesAndVariablesHaveTheirNamesInTheLedger) {

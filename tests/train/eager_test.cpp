@@ -142,6 +142,66 @@ TEST(EagerSession, OptimisersByHand) {
               HasSubstr("schedule"));
 }
 
+// Where there is no memory for one variable's update, none has changed.
+TEST(EagerSession, UpdatesAreWholeOrNotAtAll) {
+  Session session({.host = "128MiB", .threads = 1});
+  std::vector<Variable> variables = {Variable(zeros({64}), "small"),
+                                     Variable(zeros({4 << 20}), "large")};
+  const std::vector<Tensor> gradients = {ones({64}), ones({4 << 20})};
+  OptimizerState descent(SGD{.learning_rate = 1.0});
+  descent.apply_gradients(gradients, variables);
+  {
+    // Both must be copied, and there is no room for the large one.
+    const Tensor small = variables[0], large = variables[1];
+    std::vector<Tensor> full;
+    try {
+      for (int i = 0; i < 100; ++i) full.push_back(zeros({1 << 20}));
+    } catch (const Exception& line) {
+      EXPECT_EQ(line.failure(), Failure::over_budget);
+    }
+    try {
+      descent.apply_gradients(gradients, variables);
+      ADD_FAILURE() << "there was room";
+    } catch (const Exception& line) {
+      EXPECT_EQ(line.failure(), Failure::over_budget);
+    }
+    full.clear();
+    EXPECT_EQ(variables[0].value()[0].item(), -1);
+    EXPECT_EQ(descent.iterations(), 1);
+  }
+  descent.apply_gradients(gradients, variables);
+  EXPECT_EQ(variables[0].value()[0].item(), -2);
+  EXPECT_EQ(variables[1].value()[0].item(), -2);
+}
+
+// An optimiser that goes on with other variables does not keep the old ones.
+TEST(EagerSession, MomentsGoWithTheirVariables) {
+  Session session({.host = "256MiB", .threads = 1});
+  OptimizerState adam(Adam{});
+  std::int64_t held = 0;
+  for (int fold = 0; fold < 5; ++fold) {
+    std::vector<Variable> variables = {Variable(zeros({1 << 20}), "w")};
+    adam.apply_gradients({ones({1 << 20})}, variables);
+    if (fold == 1) held = session.host_held_bytes();
+  }
+  EXPECT_LE(session.host_held_bytes(), held);
+  std::vector<Variable> wide = {Variable(zeros({4}, DType::f64), "wide")};
+  adam.apply_gradients({ones({4}, DType::f64)}, wide);
+  EXPECT_LT(wide[0].value()[0].item(), 0);
+}
+
+// What could not be made is not lost either.
+TEST(EagerSession, AFirstUpdateThatFailsCanBeAskedAbout) {
+  Session session({.host = "128MiB", .threads = 1});
+  std::vector<Variable> variables = {Variable(zeros({8 << 20}), "w")};
+  const Tensor gradient = ones({8 << 20});
+  OptimizerState adam(Adam{});
+  EXPECT_THROW(adam.apply_gradients({gradient}, variables), Exception);
+  EXPECT_EQ(adam.iterations(), 0);
+  adam.set_learning_rate(0.5);
+  EXPECT_EQ(adam.learning_rate(), 0.5);
+}
+
 // In place: one parameter more would not be there.
 TEST(EagerSession, UpdatesNeedNoMemoryOfTheirOwn) {
   Session session({.host = "256MiB", .threads = 1});

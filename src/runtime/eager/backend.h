@@ -10,6 +10,7 @@
 #include "plimsoll/memory_source.h"
 #include "runtime/eager/kernel_bytes.h"
 #include "runtime/eager/process_bytes.h"
+#include "runtime/program.h"
 
 namespace plimsoll::runtime {
 
@@ -35,6 +36,22 @@ class PreparedLaunch {
   const std::int64_t scratch_bytes_;
 };
 
+// A planned program whose memory is another one each time.
+class MovingProgram {
+ public:
+  virtual ~MovingProgram() = default;
+  // With what program() is bound to now; on a device it is enqueued.
+  virtual Status run() = 0;
+  Program& program() const { return *program_; }
+
+ protected:
+  explicit MovingProgram(std::unique_ptr<Program> program)
+      : program_(std::move(program)) {}
+
+ private:
+  std::unique_ptr<Program> program_;
+};
+
 // Writes the bytes from `offset` on.
 using Fill =
     std::function<void(std::span<std::byte> piece, std::int64_t offset)>;
@@ -55,6 +72,17 @@ class Backend {
 
   virtual Result<std::unique_ptr<PreparedLaunch>> prepare(
       const graph::KernelQuery& query, KernelBytes& bytes) = 0;
+
+  // What programs are lowered by, inside of enter(), and their alignment.
+  virtual const graph::KernelCatalog& catalog() const = 0;
+  virtual std::int64_t alignment_bytes() const = 0;
+  virtual void enter(const std::function<void()>& work) = 0;
+  // `lowered` and `plan` must outlive the result; errors are in the name of the
+  // plan.
+  virtual Result<std::unique_ptr<MovingProgram>> prepare(
+      const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
+      ProgramMemory memory, KernelBytes& bytes) = 0;
+
   // Waits, and says whether all that was launched has run.
   virtual Status check() = 0;
   // Done, as far as the caller's memory goes, when it returns.

@@ -60,11 +60,18 @@ class StreamMemory final : public MemorySource {
   Stream* stream_ = nullptr;
 };
 
+// Loops by hand change scalars, seeds and windows.
+ops::CudaSettings with_late_numbers(ops::CudaSettings settings) {
+  settings.late_numbers = true;
+  return settings;
+}
+
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(CudaMachine machine)
       : machine_(std::move(machine)),
-        catalog_(machine_.profile, machine_.settings) {
+        catalog_(machine_.profile, with_late_numbers(machine_.settings)),
+        program_catalog_(machine_.profile, machine_.settings) {
     const char* const fails = std::getenv(kPlantVariable);
     if (fails != nullptr) planted_ = fails;
   }
@@ -75,6 +82,16 @@ class CudaBackend final : public Backend {
   Space space() const override { return Space::device; }
   Result<std::unique_ptr<PreparedLaunch>> prepare(
       const graph::KernelQuery& query, KernelBytes& bytes) override;
+  const graph::KernelCatalog& catalog() const override {
+    return program_catalog_;
+  }
+  std::int64_t alignment_bytes() const override {
+    return machine_.profile.alignment_bytes;
+  }
+  void enter(const std::function<void()>& work) override { work(); }
+  Result<std::unique_ptr<MovingProgram>> prepare(
+      const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
+      ProgramMemory memory, KernelBytes& bytes) override;
   Status check() override;
   Status write(std::byte* to, std::span<const std::byte> from) override;
   Status fill(std::byte* to, std::int64_t bytes, const Fill& fill) override;
@@ -84,6 +101,12 @@ class CudaBackend final : public Backend {
 
   Status launch(CudaParts& parts, const graph::OpDef& op,
                 const ops::LaunchArgs& args);
+  Result<std::unique_ptr<CudaProgram>> load(const Program& program,
+                                            KernelBytes& bytes);
+  Status launch(CudaProgram& program);
+  void wait() noexcept {
+    if (stream_) static_cast<void>(stream_->synchronize());
+  }
 
  private:
   Status charge_libraries(const cuda::OpCode& code);
@@ -92,7 +115,8 @@ class CudaBackend final : public Backend {
   Status blamed(Status status);
 
   const CudaMachine machine_;
-  const ops::CudaCatalog catalog_;
+  const ops::CudaCatalog catalog_;          // of single ops
+  const ops::CudaCatalog program_catalog_;  // of planned ones
   std::string planted_;  // part of the name of an op that is to fail
   ProcessBytes* process_ = nullptr;
   StreamMemory memory_;
@@ -112,6 +136,9 @@ class CudaLaunch final : public PreparedLaunch {
         op_(op),
         parts_(std::move(parts)) {}
 
+  // Libraries' work may still be running.
+  ~CudaLaunch() override { backend_.wait(); }
+
   Status launch(const ops::LaunchArgs& args) override {
     return backend_.launch(parts_, op_, args);
   }
@@ -120,6 +147,28 @@ class CudaLaunch final : public PreparedLaunch {
   CudaBackend& backend_;
   const graph::OpDef& op_;
   CudaParts parts_;
+};
+
+// Kernels are loaded with the first run, when addresses tell which launches may
+// run beside each other; where they lie later, that stays.
+class CudaMovingProgram final : public MovingProgram {
+ public:
+  CudaMovingProgram(CudaBackend& backend, std::unique_ptr<Program> program,
+                    KernelBytes& bytes)
+      : MovingProgram(std::move(program)), backend_(backend), bytes_(bytes) {}
+  ~CudaMovingProgram() override { backend_.wait(); }
+
+  Status run() override {
+    if (!launches_) {
+      PLIMSOLL_ASSIGN(launches_, backend_.load(program(), bytes_));
+    }
+    return backend_.launch(*launches_);
+  }
+
+ private:
+  CudaBackend& backend_;
+  KernelBytes& bytes_;
+  std::unique_ptr<CudaProgram> launches_;
 };
 
 Status CudaBackend::open(ProcessBytes& process) {
@@ -212,6 +261,51 @@ Status CudaBackend::launch(CudaParts& parts, const graph::OpDef& op,
     const std::uint32_t number = history_.add(op, parts.says_when_it_starts(i));
     auto launched =
         parts.launch(i, *stream_, args, {staging_->mark_on_device(), number});
+    if (!launched) return blamed(std::move(launched));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<MovingProgram>> CudaBackend::prepare(
+    const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
+    ProgramMemory memory, KernelBytes& bytes) {
+  PLIMSOLL_RETURN_IF_ERROR(failure_);
+  for (const graph::Instruction& step : lowered.instructions) {
+    PLIMSOLL_ASSIGN(const cuda::OpCode code,
+                    program_catalog_.code({step.op, step.input_types,
+                                           step.output_types, &step.attrs}));
+    PLIMSOLL_RETURN_IF_ERROR(charge_libraries(code));
+  }
+  memory.alignment_bytes = alignment_bytes();
+  return std::unique_ptr<MovingProgram>(std::make_unique<CudaMovingProgram>(
+      *this, Program::place(lowered, plan, std::move(memory)), bytes));
+}
+
+Result<std::unique_ptr<CudaProgram>> CudaBackend::load(const Program& program,
+                                                       KernelBytes& bytes) {
+  PLIMSOLL_RETURN_IF_ERROR(failure_);
+  const auto load =
+      [&](const std::vector<ops::CudaCall>& calls, int pointers,
+          const std::string&) -> Result<std::shared_ptr<CudaKernel>> {
+    PLIMSOLL_ASSIGN(auto loaded,
+                    kernels_->load(calls, pointers, bytes, program.name()));
+    CudaKernel* const kernel = &**loaded;
+    return std::shared_ptr<CudaKernel>(std::move(loaded), kernel);
+  };
+  auto made =
+      CudaProgram::prepare(program, program.launches(), program_catalog_,
+                           kernels_->device(), CudaProgram::Mark{}, load);
+  if (made) return made;
+  return blamed(std::move(made).error()).error();
+}
+
+Status CudaBackend::launch(CudaProgram& program) {
+  PLIMSOLL_RETURN_IF_ERROR(failure_);
+  for (std::size_t i = 0; i < program.launches(); ++i) {
+    const std::uint32_t number =
+        history_.add(program.op_of(i), program.says_when_it_starts(i));
+    auto launched = program.enqueue_launch(
+        i, *stream_, {staging_->mark_on_device(), number});
     if (!launched) return blamed(std::move(launched));
   }
   return {};

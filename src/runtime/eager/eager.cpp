@@ -54,7 +54,6 @@ Value::~Value() {
 Eager::Eager(const EagerMachine& machine)
     : Eager(make_host_backend(machine.threads, machine.kernels, machine.memory),
             machine.ledger) {
-  host_.emplace(Host{machine.threads, machine.kernels});
   // Nothing is charged before the first value, so nothing is refused.
   if (machine.process_bytes > 0) {
     static_cast<void>(process_.add(
@@ -136,9 +135,14 @@ Result<std::shared_ptr<Value>> Eager::make_for(const TensorType& type,
   return value;
 }
 
-Result<std::shared_ptr<Value>> Eager::make(const TensorType& type) {
+Status Eager::ensure_open() {
   PLIMSOLL_RETURN_IF_ERROR(check_open());
   if (!process_.charged()) PLIMSOLL_RETURN_IF_ERROR(start());
+  return {};
+}
+
+Result<std::shared_ptr<Value>> Eager::make(const TensorType& type) {
+  PLIMSOLL_RETURN_IF_ERROR(ensure_open());
   return make_for(type, nullptr);
 }
 
@@ -170,15 +174,16 @@ Status Eager::read(const Value& value, std::span<std::byte> to) {
   return backend_->read(to, value.data);
 }
 
-Result<Values> Eager::apply(const graph::OpDef& op,
-                            std::span<const ValuePtr> inputs,
-                            const graph::Attrs& attrs,
-                            std::shared_ptr<PreparedOp>& prepared,
-                            std::span<const std::shared_ptr<Value>> into) {
-  if (closed()) return check_open().error();
-  if (!process_.charged()) PLIMSOLL_RETURN_IF_ERROR(start());
+Result<Block> Eager::allocate(std::int64_t bytes, std::int32_t owner) {
+  auto block = pool_.allocate(bytes, owner);
+  if (block) return block;
+  return instead_of(std::move(block).error(), bytes, owner, nullptr);
+}
+
+Result<std::shared_ptr<PreparedOp>> Eager::find(
+    const graph::OpDef& op, std::span<const ValuePtr> inputs,
+    const graph::Attrs& attrs) {
   std::vector<const TensorType*> types(inputs.size());
-  std::vector<const void*> from(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]->home.get() != this) {
       return Error{ErrorCode::bad_input,
@@ -186,9 +191,27 @@ Result<Values> Eager::apply(const graph::OpDef& op,
                                op.name, i + 1)};
     }
     types[i] = &inputs[i]->type;
-    from[i] = inputs[i]->data;
   }
-  PLIMSOLL_ASSIGN(prepared, prepared_.find(op, types, attrs));
+  return prepared_.find(op, types, attrs);
+}
+
+Status Eager::prepare(const graph::OpDef& op, std::span<const ValuePtr> inputs,
+                      const graph::Attrs& attrs) {
+  PLIMSOLL_RETURN_IF_ERROR(ensure_open());
+  PLIMSOLL_RETURN_IF_ERROR(find(op, inputs, attrs));
+  return {};
+}
+
+Result<Values> Eager::apply(const graph::OpDef& op,
+                            std::span<const ValuePtr> inputs,
+                            const graph::Attrs& attrs,
+                            std::shared_ptr<PreparedOp>& prepared,
+                            std::span<const std::shared_ptr<Value>> into) {
+  if (closed()) return check_open().error();
+  if (!process_.charged()) PLIMSOLL_RETURN_IF_ERROR(start());
+  PLIMSOLL_ASSIGN(prepared, find(op, inputs, attrs));
+  std::vector<const void*> from(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) from[i] = inputs[i]->data;
   if (op.is_view) return Values{view_of(inputs[0], prepared->outputs[0])};
 
   Values outputs;

@@ -52,6 +52,11 @@ class Eager : public std::enable_shared_from_this<Eager> {
                        const graph::Attrs& attrs,
                        std::shared_ptr<PreparedOp>& prepared,
                        std::span<const std::shared_ptr<Value>> into = {});
+  // Makes the op's kernel, unless it is there.
+  Status prepare(const graph::OpDef& op, std::span<const ValuePtr> inputs,
+                 const graph::Attrs& attrs);
+  // A block of the pool; kernels go first where there is no room.
+  Result<Block> allocate(std::int64_t bytes, std::int32_t owner);
   // A value to be filled by whoever made it, on the host.
   Result<std::shared_ptr<Value>> make(const graph::TensorType& type);
   // Another with the same bytes and memory of its own.
@@ -61,6 +66,10 @@ class Eager : public std::enable_shared_from_this<Eager> {
                               std::span<const std::byte> bytes);
   // The same, of numbers that are made piece by piece, in order.
   Result<ValuePtr> from_pieces(graph::TensorType type, const Fill& fill);
+  // Bytes of this session's memory, in order with all else.
+  Status copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    return backend_->copy(to, from, bytes);
+  }
   // Copies the value's bytes, once all ops before have run.
   Status read(const Value& value, std::span<std::byte> to);
 
@@ -74,12 +83,11 @@ class Eager : public std::enable_shared_from_this<Eager> {
     return process_.held_bytes(space);
   }
   void release_process() noexcept { process_.release(); }
-  // Whether values lie in the host's memory, for who reads and writes them;
-  // threads and kernels are there where they do.
-  bool on_host() const { return host_.has_value(); }
-  ComputeThreads& threads() { return host_->threads; }
-  const ops::KernelFactory& kernels() const { return host_->kernels; }
+  // Opens it, as a first value would, and has the process charged.
+  Status ensure_open();
   Ledger& ledger() { return ledger_; }
+  Backend& backend() { return *backend_; }
+  KernelBytes& kernel_bytes() { return prepared_.bytes(); }
   ValuePool& pool() { return pool_; }
   const ValuePool& pool() const { return pool_; }
   const PreparedOps& prepared() const { return prepared_; }
@@ -87,6 +95,9 @@ class Eager : public std::enable_shared_from_this<Eager> {
  private:
   // The first value opens the device, and has the process charged.
   Status start();
+  Result<std::shared_ptr<PreparedOp>> find(const graph::OpDef& op,
+                                           std::span<const ValuePtr> inputs,
+                                           const graph::Attrs& attrs);
   // Without a look at whether that is done.
   Result<std::shared_ptr<Value>> make_for(const graph::TensorType& type,
                                           const PreparedOp* running);
@@ -94,12 +105,6 @@ class Eager : public std::enable_shared_from_this<Eager> {
   Result<Block> instead_of(Error error, std::int64_t bytes, std::int32_t owner,
                            const PreparedOp* running);
 
-  struct Host {
-    ComputeThreads& threads;
-    const ops::KernelFactory& kernels;
-  };
-
-  std::optional<Host> host_;
   Ledger& ledger_;
   ProcessBytes process_;
   std::unique_ptr<Backend> backend_;

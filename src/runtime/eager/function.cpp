@@ -66,9 +66,7 @@ std::vector<Tensor> FunctionCalls::call(std::span<const Tensor> arguments,
       !runtime::recording_tapes().empty()) {
     return body(arguments);
   }
-  const auto home = impl_->home_of(arguments);
-  if (!home->on_host()) return body(arguments);
-  auto& plans = impl_->plans_in(home);
+  auto& plans = impl_->plans_in(impl_->home_of(arguments));
   std::vector<Tensor> results;
   for (auto& value : value_or_throw(plans.call(arguments, body))) {
     results.emplace_back(std::move(value));
@@ -78,14 +76,7 @@ std::vector<Tensor> FunctionCalls::call(std::span<const Tensor> arguments,
 
 std::int64_t FunctionCalls::planned_bytes(std::span<const Tensor> arguments,
                                           const Body& body) {
-  const auto home = impl_->home_of(arguments);
-  if (!home->on_host()) {
-    throw_error({ErrorCode::unsupported,
-                 fmt::format("{}: on a device functions run op by op, without "
-                             "a plan",
-                             impl_->options.name)});
-  }
-  auto& plans = impl_->plans_in(home);
+  auto& plans = impl_->plans_in(impl_->home_of(arguments));
   throw_if_error(plans.eager()->check_open());
   return value_or_throw(plans.find(arguments, body))->arena_bytes();
 }

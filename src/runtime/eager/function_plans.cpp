@@ -136,6 +136,7 @@ Result<PlannedCall*> FunctionPlans::find(std::span<const Tensor> arguments,
     if (!same) continue;
     if (entry != plan_entries_.begin()) {
       plan_entries_.splice(plan_entries_.begin(), plan_entries_, entry);
+      use(entry->traced);
     }
     return entry->call.get();
   }
@@ -145,8 +146,18 @@ Result<PlannedCall*> FunctionPlans::find(std::span<const Tensor> arguments,
   }
   auto made = add_plan(types, body);
   if (made || made.error().code != ErrorCode::over_budget) return made;
-  if (!drop_others()) return made;
+  if (plan_entries_.empty()) return made;
+  plan_entries_.clear();
   return add_plan(std::move(types), body);
+}
+
+void FunctionPlans::use(const std::shared_ptr<const TracedGraph>& traced) {
+  const auto found = std::find_if(
+      trace_entries_.begin(), trace_entries_.end(),
+      [&](const TraceEntry& entry) { return entry.traced == traced; });
+  if (found != trace_entries_.end()) {
+    trace_entries_.splice(trace_entries_.begin(), trace_entries_, found);
+  }
 }
 
 bool FunctionPlans::drop_others() {

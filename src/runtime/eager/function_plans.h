@@ -44,6 +44,8 @@ class FunctionPlans final : public EagerUser {
       const FunctionCalls::Body& body);
   TraceEntry* known_trace(const graph::TypeList& signature);
   void add_trace(TraceEntry entry);
+  // It is the last used.
+  void use(const std::shared_ptr<const TracedGraph>& traced);
   Result<PlannedCall*> add_plan(graph::TypeList types,
                                 const FunctionCalls::Body& body);
   // Plans but the first go; whether there were any.

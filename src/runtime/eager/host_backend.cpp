@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace plimsoll::runtime {
 namespace {
@@ -37,6 +38,42 @@ class HostLaunch final : public PreparedLaunch {
   KernelCharge charge_;
 };
 
+class HostProgram final : public MovingProgram {
+ public:
+  HostProgram(std::unique_ptr<Program> program, ComputeThreads& threads,
+              KernelCharge charge)
+      : MovingProgram(std::move(program)),
+        threads_(threads),
+        charge_(std::move(charge)) {
+    for (const auto& step : this->program().lowered().instructions) {
+      shares_ = shares_ || step.kernel.seconds > kSharedSeconds;
+    }
+  }
+
+  Status run() override {
+    if (!shares_) return program().run();
+    Status status;
+    threads_.enter([&] { status = program().run(); });
+    return status;
+  }
+
+ private:
+  ComputeThreads& threads_;
+  bool shares_ = false;  // as single launches do
+  KernelCharge charge_;
+};
+
+// Equal instructions share a kernel; see Program.
+std::int64_t private_bytes(const graph::LoweredGraph& lowered) {
+  std::set<std::string> known;
+  std::int64_t bytes = 0;
+  for (const graph::Instruction& step : lowered.instructions) {
+    if (!known.insert(step.kernel_identity()).second) continue;
+    bytes += step.kernel.private_bytes;
+  }
+  return bytes;
+}
+
 class HostBackend final : public Backend {
  public:
   HostBackend(ComputeThreads& threads, const ops::KernelFactory& kernels,
@@ -68,6 +105,25 @@ class HostBackend final : public Backend {
     PLIMSOLL_ASSIGN(auto kernel, kernels_.create(query, *plain));
     return std::unique_ptr<PreparedLaunch>(std::make_unique<HostLaunch>(
         *plain, threads_, std::move(kernel), std::move(charge)));
+  }
+
+  const graph::KernelCatalog& catalog() const override { return kernels_; }
+  std::int64_t alignment_bytes() const override {
+    return plan::kBufferAlignment;
+  }
+  void enter(const std::function<void()>& work) override {
+    threads_.enter(work);
+  }
+  Result<std::unique_ptr<MovingProgram>> prepare(
+      const graph::LoweredGraph& lowered, const plan::ProgramPlan& plan,
+      ProgramMemory memory, KernelBytes& bytes) override {
+    PLIMSOLL_ASSIGN(auto charge,
+                    bytes.charge(private_bytes(lowered), plan.name));
+    PLIMSOLL_ASSIGN(
+        auto program,
+        Program::prepare(lowered, plan, std::move(memory), kernels_));
+    return std::unique_ptr<MovingProgram>(std::make_unique<HostProgram>(
+        std::move(program), threads_, std::move(charge)));
   }
 
   Status check() override { return {}; }

@@ -1,8 +1,6 @@
 #include "runtime/eager/planned_call.h"
 
 #include <algorithm>
-#include <cstring>
-#include <set>
 
 #include "base/units.h"
 #include "device/cpu/host_memory_source.h"
@@ -17,6 +15,7 @@ namespace {
 
 // What the planner itself may take.
 constexpr std::int64_t kPlanningBytes = 256 * kMiB;
+constexpr std::int64_t kLeastPlanningBytes = kMiB;
 
 // As planned jobs do it.
 constexpr graph::RecomputeLimits kRecompute = {0.03, 256 * kKiB};
@@ -24,78 +23,88 @@ constexpr graph::RecomputeLimits kRecompute = {0.03, 256 * kKiB};
 // Memory for one run.
 class RunArena {
  public:
-  explicit RunArena(ValuePool& pool) : pool_(pool) {}
+  explicit RunArena(Eager& eager) : eager_(eager) {}
   ~RunArena() {
-    if (block_.data) pool_.release(block_);
+    if (block_.data) eager_.give_back(block_);
   }
   RunArena(const RunArena&) = delete;
   RunArena& operator=(const RunArena&) = delete;
 
   Status take(std::int64_t bytes, std::int32_t owner) {
     if (bytes == 0) return {};
-    PLIMSOLL_ASSIGN(block_, pool_.allocate(bytes, owner));
+    PLIMSOLL_ASSIGN(block_, eager_.allocate(bytes, owner));
     return {};
   }
   std::byte* data() const { return block_.data; }
 
  private:
-  ValuePool& pool_;
+  Eager& eager_;
   Block block_;
 };
+
+std::byte* aligned(std::byte* start, std::int64_t alignment) {
+  const auto at = reinterpret_cast<std::intptr_t>(start);
+  return start + (round_up(at, alignment) - at);
+}
 
 }  // namespace
 
 Result<std::unique_ptr<PlannedCall>> PlannedCall::plan(
     const TracedGraph& traced, std::int64_t batch, Eager& eager,
     const std::string& name) {
+  PLIMSOLL_RETURN_IF_ERROR(eager.ensure_open());
   std::unique_ptr<PlannedCall> call(new PlannedCall(traced, eager));
   Status status;
-  eager.threads().enter([&] { status = call->make_program(batch, name); });
+  eager.backend().enter([&] { status = call->make_program(batch, name); });
   if (!status) return status.error();
   return call;
 }
 
 Status PlannedCall::make_program(std::int64_t batch, const std::string& name) {
-  const graph::RememberedKernels kernels(eager_.kernels());
+  Backend& backend = eager_.backend();
+  const graph::RememberedKernels kernels(backend.catalog());
   PLIMSOLL_ASSIGN(lowered_, graph::lower(graph::recompute(traced_.graph, batch,
                                                           kernels, kRecompute),
                                          batch, kernels, ops::standard_ops()));
+  // What is free goes back first; planning has what is left under the line.
+  if (eager_.ledger().room_bytes(Space::host) < kPlanningBytes) {
+    eager_.pool().trim();
+  }
+  // At least this much: an error that carries the ledger where there is less.
+  PLIMSOLL_ASSIGN(
+      const LedgerEntry least,
+      eager_.ledger().charge({name + " (planning)", Purpose::runtime,
+                              Space::host, kLeastPlanningBytes}));
   HostMemorySource planning;
-  CappedResource memory(planning, kPlanningBytes);
-  PLIMSOLL_ASSIGN(plan_, plan::plan_program(lowered_, name, {&memory}));
-  PLIMSOLL_RETURN_IF_ERROR(plan::validate(lowered_, plan_));
-  PLIMSOLL_RETURN_IF_ERROR(charge_kernels(name));
+  CappedResource memory(
+      planning,
+      kLeastPlanningBytes +
+          std::min(kPlanningBytes, eager_.ledger().room_bytes(Space::host)));
+  PLIMSOLL_ASSIGN(
+      plan_,
+      plan::plan_program(lowered_, name, {&memory, backend.alignment_bytes()}));
+  PLIMSOLL_RETURN_IF_ERROR(
+      plan::validate(lowered_, plan_, backend.alignment_bytes()));
 
   layout_.bytes = plan_.home.height_bytes;
   states_.assign(traced_.states.size(), nullptr);
   ProgramMemory places;
   places.layout = &layout_;
   places.states = states_;
-  PLIMSOLL_ASSIGN(program_, Program::prepare(lowered_, plan_, std::move(places),
-                                             eager_.kernels()));
+  PLIMSOLL_ASSIGN(program_, backend.prepare(lowered_, plan_, std::move(places),
+                                            eager_.kernel_bytes()));
   for (const graph::ValueId output : traced_.graph.outputs) {
     outputs_.push_back(traced_.graph.type(output).at(batch));
   }
-  shares_ = std::any_of(
-      lowered_.instructions.begin(), lowered_.instructions.end(),
-      [](const auto& step) { return step.kernel.seconds > kSharedSeconds; });
   owner_ = eager_.pool().owner(name);
   return {};
 }
 
-// Equal instructions share a kernel; see Program.
-Status PlannedCall::charge_kernels(const std::string& name) {
-  std::set<std::string> known;
-  std::int64_t bytes = 0;
-  for (const graph::Instruction& step : lowered_.instructions) {
-    if (!known.insert(step.kernel_identity()).second) continue;
-    bytes += step.kernel.private_bytes;
-  }
-  if (bytes == 0) return {};
-  PLIMSOLL_ASSIGN(kernels_,
-                  eager_.ledger().charge({name + " (kernels)", Purpose::runtime,
-                                          Space::host, bytes}));
-  return {};
+// Blocks of the pool begin at multiples of 64 bytes.
+std::int64_t PlannedCall::arena_bytes() const {
+  const std::int64_t gap =
+      eager_.backend().alignment_bytes() - plan::kBufferAlignment;
+  return plan_.home.height_bytes == 0 ? 0 : plan_.home.height_bytes + gap;
 }
 
 Status PlannedCall::own_states() {
@@ -115,42 +124,36 @@ void PlannedCall::bind(std::byte* arena, std::span<const Tensor> arguments) {
     moved = moved || now != states_[i];
     states_[i] = now;
   }
-  if (moved) program_->move(arena, states_);
+  if (moved) program_->program().move(arena, states_);
   arena_ = arena;
   placed_ = true;
   int index = 0;
   for (const Tensor& argument : arguments) {
-    program_->bind_input(index++, argument.value()->data);
+    program_->program().bind_input(index++, argument.value()->data);
   }
   for (const ValuePtr& value : traced_.captured) {
-    program_->bind_input(index++, value->data);
+    program_->program().bind_input(index++, value->data);
   }
-}
-
-Status PlannedCall::launch() {
-  // Small work stays on this thread; joining the others takes longer.
-  if (!shares_) return program_->run();
-  Status status;
-  eager_.threads().enter([&] { status = program_->run(); });
-  return status;
 }
 
 Result<Values> PlannedCall::run(std::span<const Tensor> arguments) {
-  PLIMSOLL_RETURN_IF_ERROR(eager_.check_open());
+  PLIMSOLL_RETURN_IF_ERROR(eager_.ensure_open());
   std::vector<std::shared_ptr<Value>> results;
   for (const graph::TensorType& type : outputs_) {
     PLIMSOLL_ASSIGN(auto result, eager_.make(type));
     results.push_back(std::move(result));
   }
-  RunArena arena(eager_.pool());
+  RunArena arena(eager_);
   PLIMSOLL_RETURN_IF_ERROR(arena.take(arena_bytes(), owner_));
   PLIMSOLL_RETURN_IF_ERROR(own_states());
-  bind(arena.data(), arguments);
-  PLIMSOLL_RETURN_IF_ERROR(launch());
+  bind(aligned(arena.data(), eager_.backend().alignment_bytes()), arguments);
+  PLIMSOLL_RETURN_IF_ERROR(program_->run());
   Values values;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    std::memcpy(results[i]->data, program_->output(static_cast<int>(i)),
-                static_cast<std::size_t>(outputs_[i].bytes()));
+    const void* const made = program_->program().output(static_cast<int>(i));
+    PLIMSOLL_RETURN_IF_ERROR(
+        eager_.copy_bytes(results[i]->data, static_cast<const std::byte*>(made),
+                          outputs_[i].bytes()));
     values.push_back(std::move(results[i]));
   }
   return values;

@@ -22,17 +22,15 @@ class PlannedCall {
   Result<Values> run(std::span<const Tensor> arguments);
 
   // What a run takes beside arguments, variables and results.
-  std::int64_t arena_bytes() const { return plan_.home.height_bytes; }
+  std::int64_t arena_bytes() const;
 
  private:
   PlannedCall(const TracedGraph& traced, Eager& eager)
       : traced_(traced), eager_(eager) {}
 
   Status make_program(std::int64_t batch, const std::string& name);
-  Status charge_kernels(const std::string& name);
   Status own_states();
   void bind(std::byte* arena, std::span<const Tensor> arguments);
-  Status launch();
 
   const TracedGraph& traced_;
   Eager& eager_;
@@ -41,9 +39,7 @@ class PlannedCall {
   plan::ProgramPlan plan_;
   plan::ArenaLayout layout_;
   graph::TypeList outputs_;
-  LedgerEntry kernels_;
-  std::unique_ptr<Program> program_;
-  bool shares_ = false;  // whether work is large enough for several threads
+  std::unique_ptr<MovingProgram> program_;
   std::vector<std::byte*> states_;
   bool placed_ = false;         // whether it has run
   std::byte* arena_ = nullptr;  // where it ran last

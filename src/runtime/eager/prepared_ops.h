@@ -52,6 +52,7 @@ class PreparedOps {
 
   std::int64_t made() const { return made_; }  // ever
   std::size_t size() const { return by_use_.size(); }
+  KernelBytes& bytes() { return *bytes_; }
   // What kernels hold for themselves.
   std::int64_t held_bytes() const { return bytes_->held_bytes(); }
   // Drops all but one; the next ops make theirs again.
