@@ -262,12 +262,12 @@ TEST_F(EagerGpu, FunctionsArePlanned) {
   compare([] {
     std::vector<Variable> weights = {Variable(numbers({64, 300}, 1), "w"),
                                      Variable(numbers({300, 10}, 2), "v")};
-    OptimizerState descent(SGD{.learning_rate = 0.1, .momentum = 0.9});
+    OptimizerState descent(SGD{.learning_rate = 0.01, .momentum = 0.9});
     int runs = 0;
     auto step = function([&](const Tensor& x, const Tensor& y) {
       ++runs;
       GradientTape tape;
-      const Tensor hidden = relu(matmul(x, weights[0]));
+      const Tensor hidden = tanh(matmul(x, weights[0]));
       const Tensor loss = mean_squared_error(y, matmul(hidden, weights[1]));
       descent.apply_gradients(tape.gradient(loss, weights), weights);
       return loss;

@@ -112,6 +112,8 @@ def cases():
                     warmup_target=0.5, warmup_steps=2)
     yield scheduled("PiecewiseConstantDecay", boundaries=[1, 3],
                     values=[0.5, 0.25, 0.125])
+    yield run("AdamW", learning_rate=RATE, weight_decay=0.25, beta_1=0.8,
+              epsilon=1e-5)
     yield run("Lamb", learning_rate=RATE, epsilon=1e-6)
     yield run("Adafactor", learning_rate=RATE)
     yield run("Adafactor", learning_rate=0.5, beta_2_decay=-0.5,
