@@ -81,12 +81,12 @@ TEST(SessionTest, APlanSaysWhichMemoryRunsOutFirst) {
 
 // The remedy is for the job beside what others hold.
 TEST(SessionTest, ARefusalSaysWhatWouldFit) {
-  Session session({.host = "96MiB", .threads = 2});
+  Session session({.host = "256MiB", .threads = 2});
   std::vector<Tensor> held;
   for (const bool beside : {false, true}) {
     if (beside) held.push_back(zeros({2 << 20}));
     Sequential model = compiled(session);
-    const auto large = data::random(20000, {1000}).batch(20000);
+    const auto large = data::random(100000, {1000}).batch(100000);
     const std::string text =
         refusal_of([&] { model.fit(large); }, Failure::does_not_fit);
     const auto at = text.find("train with batches of ");
