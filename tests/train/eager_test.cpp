@@ -144,7 +144,7 @@ TEST(EagerSession, OptimisersByHand) {
 
 // Where there is no memory for one variable's update, none has changed.
 TEST(EagerSession, UpdatesAreWholeOrNotAtAll) {
-  Session session({.host = "128MiB", .threads = 1});
+  Session session({.host = "256MiB", .threads = 1});
   std::vector<Variable> variables = {Variable(zeros({64}), "small"),
                                      Variable(zeros({4 << 20}), "large")};
   const std::vector<Tensor> gradients = {ones({64}), ones({4 << 20})};
@@ -192,9 +192,9 @@ TEST(EagerSession, MomentsGoWithTheirVariables) {
 
 // What could not be made is not lost either.
 TEST(EagerSession, AFirstUpdateThatFailsCanBeAskedAbout) {
-  Session session({.host = "128MiB", .threads = 1});
-  std::vector<Variable> variables = {Variable(zeros({8 << 20}), "w")};
-  const Tensor gradient = ones({8 << 20});
+  Session session({.host = "512MiB", .threads = 1});
+  std::vector<Variable> variables = {Variable(zeros({32 << 20}), "w")};
+  const Tensor gradient = ones({32 << 20});
   OptimizerState adam(Adam{});
   EXPECT_THROW(adam.apply_gradients({gradient}, variables), Exception);
   EXPECT_EQ(adam.iterations(), 0);
