@@ -4,36 +4,25 @@
 #include <iostream>
 
 #include "compare.h"
+#include "loop_sizes.h"
 #include "perceptron.h"
 
 namespace {
 
 namespace pl = plimsoll;
 
-constexpr std::int64_t kInputs = 64;
-constexpr double kRate = 0.05;
-
-struct Sizes {
-  std::int64_t batch, hidden;
-  int steps;
-};
-
-Sizes sizes(const example::Setting& setting) {
-  return setting.small ? Sizes{1'024, 512, 100} : Sizes{2'048, 1'024, 200};
-}
-
 example::Outcome one_tape(const example::Setting& setting) {
-  const auto [batch, hidden, steps] = sizes(setting);
+  const auto [batch, hidden, steps] = example::loop_sizes(setting);
   const pl::Session session;
-  example::Perceptron model(kInputs, hidden);
-  const example::Examples examples(batch, kInputs, 3);
+  example::Perceptron model(example::kLoopInputs, hidden);
+  const example::Examples examples(batch, example::kLoopInputs, 3);
   std::int64_t after_two = 0, after_four = 0;
   std::vector<pl::Tensor> losses;
   pl::GradientTape tape({.persistent = true});
   for (int step = 0; step < steps; ++step) {
     for (const pl::Tensor& weight : model.weights) tape.watch(weight);
     const pl::Tensor loss = model.loss(examples.x, examples.y);
-    model.descend(tape.gradient(loss, model.weights), kRate);
+    model.descend(tape.gradient(loss, model.weights), example::kLoopRate);
     losses.push_back(loss);
     if (step == 1) after_two = session.host_held_bytes();
     if (step == 3) after_four = session.host_held_bytes();
@@ -45,17 +34,17 @@ example::Outcome one_tape(const example::Setting& setting) {
 }
 
 example::Outcome a_tape_a_step(const example::Setting& setting) {
-  const auto [batch, hidden, steps] = sizes(setting);
+  const auto [batch, hidden, steps] = example::loop_sizes(setting);
   const pl::Session session({.host = setting.small ? "64MiB" : "192MiB"});
-  example::Perceptron model(kInputs, hidden);
-  const example::Examples examples(batch, kInputs, 3);
+  example::Perceptron model(example::kLoopInputs, hidden);
+  const example::Examples examples(batch, example::kLoopInputs, 3);
   std::int64_t expected = 0;
   std::vector<double> losses;
   for (int step = 0; step < steps; ++step) {
     pl::GradientTape tape;
     for (const pl::Tensor& weight : model.weights) tape.watch(weight);
     const pl::Tensor loss = model.loss(examples.x, examples.y);
-    model.descend(tape.gradient(loss, model.weights), kRate);
+    model.descend(tape.gradient(loss, model.weights), example::kLoopRate);
     losses.push_back(loss.item());
     if (step == 1) expected = session.host_held_bytes();
   }

@@ -4,30 +4,19 @@
 #include <iostream>
 
 #include "compare.h"
+#include "loop_sizes.h"
 #include "perceptron.h"
 
 namespace {
 
 namespace pl = plimsoll;
 
-constexpr std::int64_t kInputs = 64;
-constexpr double kRate = 0.05;
-
-struct Sizes {
-  std::int64_t batch, hidden;
-  int steps;
-};
-
-Sizes sizes(const example::Setting& setting) {
-  return setting.small ? Sizes{1'024, 512, 100} : Sizes{2'048, 1'024, 200};
-}
-
 // Everything that a loop meets, kept "to look at later".
 example::Outcome keep_all(const example::Setting& setting) {
-  const auto [batch, hidden, steps] = sizes(setting);
+  const auto [batch, hidden, steps] = example::loop_sizes(setting);
   const pl::Session session;
-  example::Perceptron model(kInputs, hidden);
-  const example::Examples examples(batch, kInputs, 3);
+  example::Perceptron model(example::kLoopInputs, hidden);
+  const example::Examples examples(batch, example::kLoopInputs, 3);
   std::int64_t expected = 0;
   std::vector<std::vector<pl::Tensor>> kept;
   double last = 0;
@@ -40,7 +29,7 @@ example::Outcome keep_all(const example::Setting& setting) {
         pl::matmul(hidden_units, model.weights[2]) + model.weights[3];
     const pl::Tensor loss = pl::mean_squared_error(examples.y, predictions);
     const auto gradients = tape.gradient(loss, model.weights);
-    model.descend(gradients, kRate);
+    model.descend(gradients, example::kLoopRate);
     kept.push_back({hidden_units, predictions, loss});
     last = loss.item();
     if (step > 0) continue;
@@ -52,9 +41,9 @@ example::Outcome keep_all(const example::Setting& setting) {
 }
 
 example::Outcome traced(const example::Setting& setting) {
-  const auto [batch, hidden, steps] = sizes(setting);
+  const auto [batch, hidden, steps] = example::loop_sizes(setting);
   const pl::Session session({.host = setting.small ? "64MiB" : "192MiB"});
-  example::Perceptron model(kInputs, hidden);
+  example::Perceptron model(example::kLoopInputs, hidden);
   std::vector<pl::Variable> weights;
   for (pl::Tensor& weight : model.weights) {
     weights.emplace_back(std::move(weight), "weight");
@@ -66,12 +55,12 @@ example::Outcome traced(const example::Setting& setting) {
         const pl::Tensor loss = model.loss(x, y);
         const auto gradients = tape.gradient(loss, weights);
         for (std::size_t i = 0; i < weights.size(); ++i) {
-          weights[i].assign_sub(kRate * gradients[i]);
+          weights[i].assign_sub(example::kLoopRate * gradients[i]);
         }
         return loss;
       },
       {.name = "step"});
-  const example::Examples examples(batch, kInputs, 3);
+  const example::Examples examples(batch, example::kLoopInputs, 3);
   const std::int64_t planned = step.planned_bytes(examples.x, examples.y);
   std::cout << "planned for a step: " << planned << " bytes\n";
   const std::int64_t expected = session.host_held_bytes() + planned;

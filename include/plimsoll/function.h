@@ -17,6 +17,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -55,7 +56,7 @@ class FunctionCalls {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 // For debugging: bodies run op by op, with the same numbers where the same

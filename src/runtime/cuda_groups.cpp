@@ -145,4 +145,20 @@ std::vector<Group> group_launches(const std::vector<GroupItem>& items) {
   return Grouping(items).run();
 }
 
+std::vector<Group> taken_apart(const Group& group,
+                               const std::vector<GroupItem>& items) {
+  std::vector<Grouped> members = group.members;
+  std::stable_sort(
+      members.begin(), members.end(),
+      [](const Grouped& x, const Grouped& y) { return x.phase < y.phase; });
+  std::vector<Group> apart;
+  for (const Grouped& member : members) {
+    const auto* function =
+        items[static_cast<std::size_t>(member.item)].function;
+    const int blocks = static_cast<int>(function->blocks);
+    apart.push_back({{{member.item, 0, 0, blocks}}, blocks});
+  }
+  return apart;
+}
+
 }  // namespace plimsoll::runtime

@@ -39,4 +39,9 @@ struct Group {
 // updates above all, go as late as their memory allows, so that they meet.
 std::vector<Group> group_launches(const std::vector<GroupItem>& items);
 
+// Each of its functions on its own, where together they need more registers
+// than a thread has.
+std::vector<Group> taken_apart(const Group& group,
+                               const std::vector<GroupItem>& items);
+
 }  // namespace plimsoll::runtime

@@ -232,22 +232,12 @@ Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
       made->steps_.push_back(*std::move(step));
       continue;
     }
-    // Together they may need more registers than a thread has.
     if (step.error().code != ErrorCode::unsupported ||
         group.members.size() == 1) {
       return std::move(step).error();
     }
-    std::vector<Grouped> apart = group.members;
-    std::stable_sort(
-        apart.begin(), apart.end(),
-        [](const Grouped& x, const Grouped& y) { return x.phase < y.phase; });
-    for (const Grouped& member : apart) {
-      const auto* function =
-          parts[static_cast<std::size_t>(member.item)].function();
-      const int blocks = static_cast<int>(function->blocks);
-      PLIMSOLL_ASSIGN(Step alone,
-                      make_step({{{member.item, 0, 0, blocks}}, blocks}, parts,
-                                device, load));
+    for (const Group& single : taken_apart(group, items)) {
+      PLIMSOLL_ASSIGN(Step alone, make_step(single, parts, device, load));
       made->steps_.push_back(std::move(alone));
     }
   }

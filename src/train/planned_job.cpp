@@ -152,8 +152,9 @@ class JobPlanner {
                      std::int64_t batch) {
     PlannedProgram program;
     PLIMSOLL_ASSIGN(program.lowered,
-                    graph::lower(kept_little(graph, batch), batch, catalogs(),
-                                 ops::standard_ops()));
+                    graph::lower(graph::recompute(graph, batch, home_kernels_,
+                                                  graph::kMadeAgain),
+                                 batch, catalogs(), ops::standard_ops()));
     CappedResource memory(machine_.planning_memory(),
                           machine_.planning_cap_bytes());
     PLIMSOLL_ASSIGN(auto plan,
@@ -170,14 +171,6 @@ class JobPlanner {
     planned_.programs.push_back(std::move(program));
     plans_.push_back(std::move(plan));
     return {};
-  }
-
-  // A hundredth of a step makes again what would take a few hundredths of its
-  // memory.
-  graph::Graph kept_little(const graph::Graph& graph,
-                           std::int64_t batch) const {
-    constexpr graph::RecomputeLimits kLimits = {0.03, 256 * kKiB};
-    return graph::recompute(graph, batch, home_kernels_, kLimits);
   }
 
   // On the CPU equal instructions share a kernel; see runtime::Program.

@@ -91,7 +91,6 @@ std::shared_ptr<runtime::Eager> SessionState::make_eager_on_device() {
            .profile = device,
            .host_kernel_bytes = std::max(device.instruction_bytes,
                                          here.profile().instruction_bytes),
-           .settings = {},
            .host = here.host(),
            .ledger = here.ledger()}),
       here.ledger());

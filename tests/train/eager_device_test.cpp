@@ -9,11 +9,13 @@
 
 #include "base/units.h"
 #include "plimsoll/plimsoll.h"
+#include "thrown.h"
 #include "train/session_state.h"
 
 namespace plimsoll::train::testing {
 namespace {
 
+using plimsoll::testing::thrown;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -51,18 +53,6 @@ class EagerDevice : public ::testing::Test {
   }
   std::int64_t mapped() {
     return session().state().machine().device()->memory().mapped_bytes();
-  }
-
-  template <class F>
-  static std::string thrown(F&& work, Failure failure) {
-    try {
-      work();
-    } catch (const Exception& exception) {
-      EXPECT_EQ(exception.failure(), failure) << exception.what();
-      return exception.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return "";
   }
 
   std::optional<Session> session_;

@@ -45,6 +45,12 @@ OptimizerSpec optimizer_of(const std::string& text) {
   return job ? job->train.optimizer : OptimizerSpec();
 }
 
+// Keras makes scheduled rates, and means of Adafactor, in f32.
+double tolerance_of(const OptimizerSpec& optimizer) {
+  if (!optimizer.schedule.type.empty()) return 1e-6;
+  return optimizer.type == "adafactor" ? 1e-7 : 1e-9;
+}
+
 // A step whose gradients are inputs.
 struct UpdateStep {
   RandomNetwork network;
@@ -154,10 +160,7 @@ TEST(Optimizers, UpdateAsKerasDoes) {
   for (const json& item : vectors["cases"]) {
     const auto text = item["optimizer"].get<std::string>();
     const OptimizerSpec optimizer = optimizer_of(text);
-    // Keras makes scheduled rates, and means of Adafactor, in f32.
-    const double tolerance = !optimizer.schedule.type.empty() ? 1e-6
-                             : optimizer.type == "adafactor"  ? 1e-7
-                                                              : 1e-9;
+    const double tolerance = tolerance_of(optimizer);
     machine.threads().enter([&] {
       KerasRun run(optimizer, shapes, machine);
       for (std::size_t p = 0; p < shapes.size(); ++p) {
@@ -239,9 +242,7 @@ TEST(Optimizers, UpdateByHandAsKerasDoes) {
   for (const json& item : vectors["cases"]) {
     const auto text = item["optimizer"].get<std::string>();
     const OptimizerSpec optimizer = optimizer_of(text);
-    const double tolerance = !optimizer.schedule.type.empty() ? 1e-6
-                             : optimizer.type == "adafactor"  ? 1e-7
-                                                              : 1e-9;
+    const double tolerance = tolerance_of(optimizer);
     for (std::size_t p = 0; p < vectors["shapes"].size(); ++p) {
       Numbers wanted;
       for (const json& update : item["updates"]) {

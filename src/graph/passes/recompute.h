@@ -13,6 +13,10 @@ struct RecomputeLimits {
   std::int64_t least_bytes = 0;  // that a value must have
 };
 
+// What steps are planned with: a few hundredths of their time make again what
+// would take several of their memory.
+inline constexpr RecomputeLimits kMadeAgain = {0.03, 256 << 10};
+
 // Of an optimised graph at one batch: values that one or two nodes make from
 // what is kept anyway (a convolution of 1 x 1, relu of a normalization, a
 // parameter's cast) are made again right before backward first reads them, most

@@ -60,18 +60,13 @@ class StreamMemory final : public MemorySource {
   Stream* stream_ = nullptr;
 };
 
-// Loops by hand change scalars, seeds and windows.
-ops::CudaSettings with_late_numbers(ops::CudaSettings settings) {
-  settings.late_numbers = true;
-  return settings;
-}
-
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(CudaMachine machine)
       : machine_(std::move(machine)),
-        catalog_(machine_.profile, with_late_numbers(machine_.settings)),
-        program_catalog_(machine_.profile, machine_.settings) {
+        // Loops by hand change scalars, seeds and windows.
+        catalog_(machine_.profile, {.late_numbers = true}),
+        program_catalog_(machine_.profile, {}) {
     const char* const fails = std::getenv(kPlantVariable);
     if (fails != nullptr) planted_ = fails;
   }

@@ -26,8 +26,7 @@ struct CudaMachine {
   std::vector<Holding> expected;
   const DeviceProfile& profile;
   std::int64_t host_kernel_bytes = 0;  // what each kernel costs there
-  ops::CudaSettings settings;
-  MemorySource& host;  // of the numbers on their way
+  MemorySource& host;                  // of the numbers on their way
   Ledger& ledger;
 };
 

@@ -72,14 +72,17 @@ class CudaParts::Maker {
     made_.inputs_ = query_.inputs.size();
     made_.outputs_ = query_.outputs.size();
     made_.has_scratch_ = code_.scratch_bytes > 0;
-    for (const Group& group : group_launches(items())) {
-      auto done = add(group);
-      // Together they may need more registers than a thread has.
-      if (!done && done.error().code == ErrorCode::unsupported &&
-          group.members.size() > 1) {
-        done = add_apart(group);
+    const std::vector<GroupItem> stages = items();
+    for (const Group& group : group_launches(stages)) {
+      const auto done = add(group);
+      if (done) continue;
+      if (done.error().code != ErrorCode::unsupported ||
+          group.members.size() == 1) {
+        return done.error();
       }
-      if (!done) return std::move(done).error();
+      for (const Group& single : taken_apart(group, stages)) {
+        PLIMSOLL_RETURN_IF_ERROR(add(single));
+      }
     }
     std::size_t numbers = 0;
     for (const Part& part : made_.parts_) {
@@ -127,18 +130,6 @@ class CudaParts::Maker {
                     kernels_.load(calls, pointers, bytes_, query_.op->name));
     part.blocks = group.blocks;
     made_.parts_.push_back(std::move(part));
-    return {};
-  }
-
-  Status add_apart(const Group& group) {
-    std::vector<Grouped> apart = group.members;
-    std::stable_sort(
-        apart.begin(), apart.end(),
-        [](const Grouped& x, const Grouped& y) { return x.phase < y.phase; });
-    for (const Grouped& member : apart) {
-      const int blocks = static_cast<int>(function(member.item)->blocks);
-      PLIMSOLL_RETURN_IF_ERROR(add({{{member.item, 0, 0, blocks}}, blocks}));
-    }
     return {};
   }
 

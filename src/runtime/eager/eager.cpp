@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "runtime/eager/host_backend.h"
 #include "runtime/eager/owner_scope.h"
@@ -25,20 +27,6 @@ ValuePtr view_of(const ValuePtr& of, const TensorType& type) {
   value->symbol = of->symbol;
   return value;
 }
-
-// Memory for one launch.
-class Scratch {
- public:
-  Scratch(ValuePool& pool, Block block) : pool_(pool), block_(block) {}
-  ~Scratch() { pool_.release(block_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data() const { return block_.data; }
-
- private:
-  ValuePool& pool_;
-  const Block block_;
-};
 
 }  // namespace
 
@@ -102,9 +90,11 @@ Status Eager::check_open() const {
                "the session of this tensor is closed: its memory is gone"};
 }
 
-Result<Block> Eager::instead_of(Error error, std::int64_t bytes,
-                                std::int32_t owner, const PreparedOp* running) {
-  if (error.code != ErrorCode::over_budget) return error;
+Result<Block> Eager::allocate(std::int64_t bytes, std::int32_t owner,
+                              const PreparedOp* running) {
+  if (bytes == 0) return Block{};
+  auto block = pool_.allocate(bytes, owner);
+  if (block || block.error().code != ErrorCode::over_budget) return block;
   // A device that has failed has no memory either.
   PLIMSOLL_RETURN_IF_ERROR(backend_->check());
   const std::int64_t kernels = prepared_.held_bytes();
@@ -112,7 +102,7 @@ Result<Block> Eager::instead_of(Error error, std::int64_t bytes,
       round_up(bytes, backend_->memory().granularity_bytes());
   if (kernels == 0 ||
       ledger_.room_bytes(backend_->space()) + kernels < wanted) {
-    return error;
+    return block;
   }
   prepared_.drop_all_but(running);
   return pool_.allocate(bytes, owner);
@@ -121,13 +111,10 @@ Result<Block> Eager::instead_of(Error error, std::int64_t bytes,
 Result<std::shared_ptr<Value>> Eager::make_for(const TensorType& type,
                                                const PreparedOp* running) {
   auto value = std::make_shared<Value>();
-  const std::int32_t owner = current_owner(pool_, id_);
-  auto block = pool_.allocate(type.bytes(), owner);
-  if (!block) {
-    block = instead_of(std::move(block).error(), type.bytes(), owner, running);
-    if (!block) return std::move(block).error();
-  }
-  value->block = *block;
+  // One without elements has an address too.
+  const std::int64_t bytes = std::max<std::int64_t>(type.bytes(), 1);
+  PLIMSOLL_ASSIGN(value->block,
+                  allocate(bytes, current_owner(pool_, id_), running));
   value->home = shared_from_this();
   value->data = value->block.data;
   value->id = next_value_id();
@@ -172,12 +159,6 @@ Result<ValuePtr> Eager::from_pieces(TensorType type, const Fill& fill) {
 Status Eager::read(const Value& value, std::span<std::byte> to) {
   PLIMSOLL_RETURN_IF_ERROR(check_open());
   return backend_->read(to, value.data);
-}
-
-Result<Block> Eager::allocate(std::int64_t bytes, std::int32_t owner) {
-  auto block = pool_.allocate(bytes, owner);
-  if (block) return block;
-  return instead_of(std::move(block).error(), bytes, owner, nullptr);
 }
 
 Result<std::shared_ptr<PreparedOp>> Eager::find(
@@ -225,16 +206,9 @@ Result<Values> Eager::apply(const graph::OpDef& op,
     to.push_back(value->data);
     outputs.push_back(std::move(value));
   }
-  Block scratch_block;
-  if (const auto bytes = prepared->launch->scratch_bytes(); bytes > 0) {
-    auto block = pool_.allocate(bytes);
-    if (!block) {
-      block = instead_of(std::move(block).error(), bytes, 0, prepared.get());
-      if (!block) return std::move(block).error();
-    }
-    scratch_block = *block;
-  }
-  const Scratch scratch(pool_, scratch_block);
+  PLIMSOLL_ASSIGN(const Block block, allocate(prepared->launch->scratch_bytes(),
+                                              0, prepared.get()));
+  const HeldBlock scratch(pool_, block);
   auto launched =
       prepared->launch->launch({from.data(), to.data(), scratch.data()});
   if (!launched) {

@@ -55,8 +55,10 @@ class Eager : public std::enable_shared_from_this<Eager> {
   // Makes the op's kernel, unless it is there.
   Status prepare(const graph::OpDef& op, std::span<const ValuePtr> inputs,
                  const graph::Attrs& attrs);
-  // A block of the pool; kernels go first where there is no room.
-  Result<Block> allocate(std::int64_t bytes, std::int32_t owner);
+  // A block of the pool, none for 0 bytes. Over the limit kernels go before it
+  // is an error, all but one's.
+  Result<Block> allocate(std::int64_t bytes, std::int32_t owner,
+                         const PreparedOp* running = nullptr);
   // A value to be filled by whoever made it, on the host.
   Result<std::shared_ptr<Value>> make(const graph::TensorType& type);
   // Another with the same bytes and memory of its own.
@@ -101,9 +103,6 @@ class Eager : public std::enable_shared_from_this<Eager> {
   // Without a look at whether that is done.
   Result<std::shared_ptr<Value>> make_for(const graph::TensorType& type,
                                           const PreparedOp* running);
-  // Over the limit kernels go before it is an error, all but one's.
-  Result<Block> instead_of(Error error, std::int64_t bytes, std::int32_t owner,
-                           const PreparedOp* running);
 
   Ledger& ledger_;
   ProcessBytes process_;

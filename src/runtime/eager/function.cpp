@@ -53,7 +53,7 @@ runtime::FunctionPlans& FunctionCalls::Impl::plans_in(
 }
 
 FunctionCalls::FunctionCalls(FunctionOptions options)
-    : impl_(std::make_shared<Impl>()) {
+    : impl_(std::make_unique<Impl>()) {
   impl_->options = std::move(options);
 }
 FunctionCalls::~FunctionCalls() = default;

@@ -17,31 +17,6 @@ namespace {
 constexpr std::int64_t kPlanningBytes = 256 * kMiB;
 constexpr std::int64_t kLeastPlanningBytes = kMiB;
 
-// As planned jobs do it.
-constexpr graph::RecomputeLimits kRecompute = {0.03, 256 * kKiB};
-
-// Memory for one run.
-class RunArena {
- public:
-  explicit RunArena(Eager& eager) : eager_(eager) {}
-  ~RunArena() {
-    if (block_.data) eager_.give_back(block_);
-  }
-  RunArena(const RunArena&) = delete;
-  RunArena& operator=(const RunArena&) = delete;
-
-  Status take(std::int64_t bytes, std::int32_t owner) {
-    if (bytes == 0) return {};
-    PLIMSOLL_ASSIGN(block_, eager_.allocate(bytes, owner));
-    return {};
-  }
-  std::byte* data() const { return block_.data; }
-
- private:
-  Eager& eager_;
-  Block block_;
-};
-
 std::byte* aligned(std::byte* start, std::int64_t alignment) {
   const auto at = reinterpret_cast<std::intptr_t>(start);
   return start + (round_up(at, alignment) - at);
@@ -63,9 +38,10 @@ Result<std::unique_ptr<PlannedCall>> PlannedCall::plan(
 Status PlannedCall::make_program(std::int64_t batch, const std::string& name) {
   Backend& backend = eager_.backend();
   const graph::RememberedKernels kernels(backend.catalog());
-  PLIMSOLL_ASSIGN(lowered_, graph::lower(graph::recompute(traced_.graph, batch,
-                                                          kernels, kRecompute),
-                                         batch, kernels, ops::standard_ops()));
+  PLIMSOLL_ASSIGN(lowered_,
+                  graph::lower(graph::recompute(traced_.graph, batch, kernels,
+                                                graph::kMadeAgain),
+                               batch, kernels, ops::standard_ops()));
   // What is free goes back first; planning has what is left under the line.
   if (eager_.ledger().room_bytes(Space::host) < kPlanningBytes) {
     eager_.pool().trim();
@@ -143,8 +119,8 @@ Result<Values> PlannedCall::run(std::span<const Tensor> arguments) {
     PLIMSOLL_ASSIGN(auto result, eager_.make(type));
     results.push_back(std::move(result));
   }
-  RunArena arena(eager_);
-  PLIMSOLL_RETURN_IF_ERROR(arena.take(arena_bytes(), owner_));
+  PLIMSOLL_ASSIGN(const Block block, eager_.allocate(arena_bytes(), owner_));
+  const HeldBlock arena(eager_.pool(), block);
   PLIMSOLL_RETURN_IF_ERROR(own_states());
   bind(aligned(arena.data(), eager_.backend().alignment_bytes()), arguments);
   PLIMSOLL_RETURN_IF_ERROR(program_->run());

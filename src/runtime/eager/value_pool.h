@@ -102,4 +102,19 @@ class ValuePool {
   LedgerEntry entry_;
 };
 
+// A block, or none, that goes back with its holder.
+class HeldBlock {
+ public:
+  HeldBlock(ValuePool& pool, const Block& block) : pool_(pool), block_(block) {}
+  ~HeldBlock() { pool_.release(block_); }
+  HeldBlock(const HeldBlock&) = delete;
+  HeldBlock& operator=(const HeldBlock&) = delete;
+
+  std::byte* data() const { return block_.data; }
+
+ private:
+  ValuePool& pool_;
+  const Block block_;
+};
+
 }  // namespace plimsoll::runtime

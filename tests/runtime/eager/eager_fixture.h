@@ -7,8 +7,11 @@
 #include "ops/cpu_kernels.h"
 #include "plimsoll/error.h"
 #include "runtime/eager/dispatch.h"
+#include "thrown.h"
 
 namespace plimsoll::runtime::testing {
+
+using plimsoll::testing::thrown;
 
 class EagerTest : public ::testing::Test {
  protected:
@@ -26,19 +29,6 @@ class EagerTest : public ::testing::Test {
   }
 
   std::int64_t live_bytes() const { return eager_->pool().live_bytes(); }
-
-  // The text of what `work` throws.
-  template <class F>
-  static std::string thrown(F&& work, Failure failure = Failure::bad_input) {
-    try {
-      work();
-    } catch (const Exception& exception) {
-      EXPECT_EQ(exception.failure(), failure) << exception.what();
-      return exception.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return "";
-  }
 
   HostMemorySource memory_;
   Ledger ledger_;
