@@ -4,18 +4,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "device/cpu/process_memory.h"
 #include "device/cuda_device.h"
+#include "kernels/device_timer.h"
 #include "ops/convolution/conv_shape.h"
-#include "ops/cuda_kernels.h"
 #include "ops/registry.h"
 
 namespace plimsoll {
@@ -45,13 +39,7 @@ constexpr Layer kLayers[] = {
 class Bench {
  public:
   Bench(CudaDevice& device, Stream& stream, bool tf32, DType dtype)
-      : device_(device),
-        stream_(stream),
-        catalog_(device.profile(), {tf32}),
-        dtype_(dtype) {}
-  ~Bench() {
-    if (memory_ != nullptr) device_.memory().unmap(memory_, bytes_);
-  }
+      : timer_(device, stream, {tf32}), dtype_(dtype) {}
 
   // Adds the seconds of forward and of both gradients.
   Status run(const Layer& layer, std::int64_t batch, double& seconds,
@@ -95,117 +83,16 @@ class Bench {
 
  private:
   Result<double> time(const graph::KernelQuery& query) {
-    PLIMSOLL_ASSIGN(const cuda::OpCode code, catalog_.code(query));
-    const std::int64_t sizes[] = {query.inputs[0].bytes(),
-                                  query.inputs[1].bytes(),
-                                  query.outputs[0].bytes(), code.scratch_bytes};
-    std::byte* at[4];
-    PLIMSOLL_RETURN_IF_ERROR(place(sizes, at));
-    const void* inputs[] = {at[0], at[1]};
-    void* outputs[] = {at[2]};
-    std::vector<std::unique_ptr<CudaWork>> works;
-    std::vector<std::function<Status()>> launches;
-    for (const cuda::Stage& stage : code.stages) {
-      if (const auto* function = std::get_if<cuda::Function>(&stage)) {
-        ops::CudaCall call;
-        call.function = function;
-        call.inputs = {0, 1};
-        call.outputs = {2};
-        call.scratch = 3;
-        call.blocks = static_cast<int>(function->blocks);
-        PLIMSOLL_ASSIGN(CudaKernel* const kernel,
-                        device_.load(ops::cuda_kernel_source({call}, 4)));
-        std::vector<void*> pointers(at, at + 4);
-        pointers.resize(4 + cuda::kMarkPointers);
-        launches.emplace_back([this, kernel, pointers, call] {
-          return kernel->launch(stream_, call.blocks, pointers);
-        });
-        continue;
-      }
-      PLIMSOLL_ASSIGN(auto work, device_.prepare(stage));
-      fmt::print(" ({})", work->algorithm());
-      CudaWork* const raw = work.get();
-      works.push_back(std::move(work));
-      launches.emplace_back([this, raw, &inputs, &outputs, &at] {
-        return raw->launch(stream_, inputs, outputs, at[3]);
-      });
-    }
-    constexpr int kTimes = 10;
-    const auto all = [&](int times) -> Status {
-      for (int i = 0; i < times; ++i) {
-        for (const auto& launch : launches) {
-          PLIMSOLL_RETURN_IF_ERROR(launch());
-        }
-      }
-      return {};
-    };
-    PLIMSOLL_RETURN_IF_ERROR(all(1));
-    PLIMSOLL_ASSIGN(const auto recording,
-                    device_.record(stream_, [&] { return all(kTimes); }));
-    double best = 1e9;
-    for (int round = 0; round < 3; ++round) {
-      PLIMSOLL_RETURN_IF_ERROR(stream_.synchronize());
-      const auto start = std::chrono::steady_clock::now();
-      PLIMSOLL_RETURN_IF_ERROR(recording->launch(stream_));
-      PLIMSOLL_RETURN_IF_ERROR(stream_.synchronize());
-      const std::chrono::duration<double> took =
-          std::chrono::steady_clock::now() - start;
-      best = std::min(best, took.count() / kTimes);
-    }
+    PLIMSOLL_ASSIGN(const bench::DeviceTime took, timer_.time(query));
     const double work =
         query.op->cost(query.inputs, query.outputs, *query.attrs).flops;
-    fmt::print(" {:.0f} us {:.1f} TFLOP/s", best * 1e6, work / best * 1e-12);
-    return best;
+    fmt::print("{} {:.0f} us {:.1f} TFLOP/s", took.algorithms,
+               took.seconds * 1e6, work / took.seconds * 1e-12);
+    return took.seconds;
   }
 
-  // Memory that lies in a row, made larger where it must be.
-  Status place(std::span<const std::int64_t> sizes, std::byte** at) {
-    constexpr std::int64_t kGrain = 256;
-    std::int64_t needed = 0;
-    for (const std::int64_t size : sizes) {
-      needed += (size + kGrain - 1) / kGrain * kGrain;
-    }
-    if (needed > bytes_) {
-      if (memory_ != nullptr) device_.memory().unmap(memory_, bytes_);
-      const std::int64_t grain = device_.memory().granularity_bytes();
-      bytes_ = (needed + grain - 1) / grain * grain;
-      memory_ = static_cast<std::byte*>(device_.memory().map(bytes_));
-      if (memory_ == nullptr) {
-        return Error{ErrorCode::over_budget, "no device memory"};
-      }
-      PLIMSOLL_RETURN_IF_ERROR(fill());
-    }
-    std::byte* next = memory_;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      at[i] = next;
-      next += (sizes[i] + kGrain - 1) / kGrain * kGrain;
-    }
-    return {};
-  }
-
-  // Small numbers in every dtype: a device is faster on zeros.
-  Status fill() {
-    std::vector<std::uint16_t> pattern(std::size_t{8} << 20);
-    std::uint32_t state = 1;
-    for (std::uint16_t& word : pattern) {
-      state = state * 1664525 + 1013904223;
-      word = static_cast<std::uint16_t>((state >> 16 & 0x80ff) | 0x3c00);
-    }
-    const auto size = std::ssize(pattern) * 2;
-    for (std::int64_t at = 0; at < bytes_; at += size) {
-      PLIMSOLL_RETURN_IF_ERROR(stream_.copy(memory_ + at, pattern.data(),
-                                            std::min(size, bytes_ - at),
-                                            CopyDirection::to_device));
-    }
-    return stream_.synchronize();
-  }
-
-  CudaDevice& device_;
-  Stream& stream_;
-  ops::CudaCatalog catalog_;
+  bench::DeviceTimer timer_;
   DType dtype_;
-  std::byte* memory_ = nullptr;
-  std::int64_t bytes_ = 0;
 };
 
 Status run(std::int64_t batch, const std::string& dtype_name, bool tf32) {

@@ -104,7 +104,42 @@ struct Convolution {
   friend bool operator==(const Convolution&, const Convolution&) = default;
 };
 
-using Stage = std::variant<Function, Product, Convolution>;
+// Attention of heads that lie as [B, S, N, D], without a mask but the causal
+// one; sums in f32. Inputs and outputs are those of the op.
+struct Attention {
+  bool backward = false;
+  DType dtype = DType::bf16;  // or f16
+  std::int64_t batch = 0;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t heads = 0;
+  std::int64_t key_heads = 0;
+  std::int64_t width = 0;
+  double scale = 1;
+  bool causal = false;
+  // Of one launch: heads of some examples, or some heads of one. All have the
+  // same workspace, so that it does not grow with the batch.
+  std::int64_t part_batch = 0;
+  std::int64_t part_heads = 0;
+  std::int64_t workspace_bytes = 0;  // the most a launch may use, of scratch
+  // In scratch, backward: room for a number of each of a launch's queries.
+  std::int64_t levels_offset_bytes = 0;
+  friend bool operator==(const Attention&, const Attention&) = default;
+};
+
+// Normalization of a batch's channels, with gamma and beta in f32. Inputs are
+// those of the op; of its outputs the variance is left to a function.
+struct BatchNorm {
+  bool backward = false;
+  DType dtype = DType::bf16;        // or f16
+  std::array<std::int64_t, 4> x{};  // [B, H, W, C]
+  double epsilon = 0;
+  std::int64_t workspace_bytes = 0;  // the most it may use, of scratch
+  friend bool operator==(const BatchNorm&, const BatchNorm&) = default;
+};
+
+using Stage =
+    std::variant<Function, Product, Convolution, Attention, BatchNorm>;
 
 // One op at fixed shapes. Its stages run in order; each is given all of the
 // op's inputs, outputs and scratch.

@@ -74,8 +74,8 @@ class CudaModule {
                                       const std::string& architecture) = 0;
   // Of the compiler of kernels, "13.0"; loads it.
   virtual Result<std::string> compiler_version() = 0;
-  // Of the library of convolutions, "9.19.0"; loads it.
-  virtual Result<std::string> convolution_version() = 0;
+  // Of cuDNN, "9.19.0"; loads it.
+  virtual Result<std::string> layer_library_version() = 0;
   // `compiler` is a program with the command `compile-kernel`, so that the
   // compiler's memory is not this process's; empty: it is.
   virtual Result<std::unique_ptr<CudaDevice>> open(

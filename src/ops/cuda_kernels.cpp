@@ -96,6 +96,8 @@ double flops_per_second(const cuda::OpCode& code, DType dtype,
 }
 
 constexpr int kFirstWithMatrixUnits = 80;
+// Where cuDNN's layers were seen to give the same bits each time.
+constexpr int kWithLibraryLayers = 90;
 
 // "sm_90": 90; 0 where there is no number.
 int architecture_of(const DeviceProfile& profile) {
@@ -108,7 +110,9 @@ int architecture_of(const DeviceProfile& profile) {
 
 CudaCatalog::CudaCatalog(DeviceProfile profile, CudaSettings settings)
     : profile_(std::move(profile)), settings_(settings) {
-  settings_.matrix_units = architecture_of(profile_) >= kFirstWithMatrixUnits;
+  const int architecture = architecture_of(profile_);
+  settings_.matrix_units = architecture >= kFirstWithMatrixUnits;
+  settings_.library_layers &= architecture == kWithLibraryLayers;
 }
 
 Result<cuda::OpCode> CudaCatalog::code(const graph::KernelQuery& query) const {
@@ -141,8 +145,12 @@ bool uses_product_library(const graph::KernelCandidate& candidate) {
   return candidate.name.starts_with(kLibraryProduct);
 }
 
-bool uses_convolution_library(const graph::KernelCandidate& candidate) {
-  return candidate.name.find(kLibraryConvolution) != std::string::npos;
+bool uses_layer_library(const graph::KernelCandidate& candidate) {
+  return candidate.name.find(kLayerLibrary) != std::string::npos;
+}
+
+bool uses_compiled_layer(const graph::KernelCandidate& candidate) {
+  return uses_layer_library(candidate) && !candidate.name.starts_with("conv2d");
 }
 
 }  // namespace plimsoll::ops

@@ -16,6 +16,10 @@ struct CudaSettings {
   // Generated kernels may multiply 16-bit matrices by the matrix units and
   // copy beside their work: from sm_80 on.
   bool matrix_units = false;
+  // cuDNN's attention and batch normalization, whose engines are compiled in
+  // the process: for jobs, which rehearse that. On devices where they give the
+  // same bits each time.
+  bool library_layers = true;
   // Scalars, seeds and the starts of windows are handed over at each launch,
   // for ops that run one by one: loops change them.
   bool late_numbers = false;
@@ -29,10 +33,15 @@ struct CudaKernels {
                                const CudaSettings& settings) = nullptr;
 };
 
+// Stands in the names of kernels by cuDNN.
+inline constexpr std::string_view kLayerLibrary = ":cudnn";
+
 // Whether a candidate of the catalogue below runs in CUDA's library of
-// products, or in that of convolutions.
+// products, or in that of layers.
 bool uses_product_library(const graph::KernelCandidate& candidate);
-bool uses_convolution_library(const graph::KernelCandidate& candidate);
+bool uses_layer_library(const graph::KernelCandidate& candidate);
+// Of those, such as are compiled in the process.
+bool uses_compiled_layer(const graph::KernelCandidate& candidate);
 
 // The catalogue over all families, on a device of this profile.
 class CudaCatalog final : public graph::KernelCatalog {

@@ -272,7 +272,7 @@ Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
             *device, meter, rehearsal.precision, rehearsal.tf32)) {
       measured.convolutions = *cost;
     }
-    if (const auto version = module->convolution_version()) {
+    if (const auto version = module->layer_library_version()) {
       measured.versions["cudnn"] = *version;
     }
   }

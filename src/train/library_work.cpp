@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
 
@@ -13,6 +14,8 @@
 namespace plimsoll::train {
 namespace {
 
+using cuda::Attention;
+using cuda::BatchNorm;
 using cuda::Convolution;
 using cuda::Product;
 using cuda::Stage;
@@ -52,6 +55,28 @@ void each_number(Convolution& convolution, const Visit& visit) {
   visit(convolution.tf32);
 }
 
+template <class Visit>
+void each_number(Attention& attention, const Visit& visit) {
+  for (std::int64_t* number :
+       {&attention.batch, &attention.queries, &attention.keys, &attention.heads,
+        &attention.key_heads, &attention.width, &attention.part_batch,
+        &attention.part_heads, &attention.workspace_bytes,
+        &attention.levels_offset_bytes}) {
+    visit(*number);
+  }
+  visit(attention.scale);
+  visit(attention.causal);
+  visit(attention.backward);
+}
+
+template <class Visit>
+void each_number(BatchNorm& batch_norm, const Visit& visit) {
+  for (std::int64_t& number : batch_norm.x) visit(number);
+  visit(batch_norm.workspace_bytes);
+  visit(batch_norm.epsilon);
+  visit(batch_norm.backward);
+}
+
 template <class Work>
 std::string numbers_of(Work work) {
   std::string text;
@@ -70,6 +95,18 @@ std::string line_of(const Convolution& convolution) {
                      name_of(convolution.dtype), name_of(convolution.output),
                      numbers_of(convolution));
 }
+
+std::string line_of(const Attention& attention) {
+  return fmt::format("attention {}{}", name_of(attention.dtype),
+                     numbers_of(attention));
+}
+
+std::string line_of(const BatchNorm& batch_norm) {
+  return fmt::format("batch_norm {}{}", name_of(batch_norm.dtype),
+                     numbers_of(batch_norm));
+}
+
+std::string line_of(const cuda::Function&) { return {}; }
 
 template <class Work>
 bool read_numbers(std::istream& words, Work& work) {
@@ -102,6 +139,30 @@ bool read(std::istream& words, Convolution& convolution) {
          read_numbers(words, convolution);
 }
 
+bool read(std::istream& words, Attention& attention) {
+  return read_dtype(words, attention.dtype) && read_numbers(words, attention);
+}
+
+bool read(std::istream& words, BatchNorm& batch_norm) {
+  return read_dtype(words, batch_norm.dtype) && read_numbers(words, batch_norm);
+}
+
+template <class Work>
+bool read_as(std::istream& words, Stage& stage) {
+  Work work;
+  if (!read(words, work)) return false;
+  stage = work;
+  return true;
+}
+
+bool read(std::istream& words, const std::string& kind, Stage& stage) {
+  if (kind == "product") return read_as<Product>(words, stage);
+  if (kind == "convolution") return read_as<Convolution>(words, stage);
+  if (kind == "attention") return read_as<Attention>(words, stage);
+  if (kind == "batch_norm") return read_as<BatchNorm>(words, stage);
+  return false;
+}
+
 std::int64_t largest_operand_bytes(const Product& product) {
   const auto bytes = [&](std::int64_t rows, std::int64_t columns,
                          std::int64_t row, std::int64_t from_batch,
@@ -129,6 +190,38 @@ std::int64_t largest_operand_bytes(const Convolution& convolution) {
   return most;
 }
 
+std::int64_t largest_operand_bytes(const Attention& attention) {
+  return attention.batch * std::max(attention.queries, attention.keys) *
+         attention.heads *
+         std::max(attention.width * size_of(attention.dtype),
+                  size_of(DType::f32));
+}
+
+std::int64_t largest_operand_bytes(const BatchNorm& batch_norm) {
+  const auto& [b, h, w, c] = batch_norm.x;
+  return std::max(b * h * w, std::int64_t{1}) * c * size_of(DType::f32);
+}
+
+std::int64_t scratch_bytes(const Product& product) {
+  return product.workspace_bytes;
+}
+
+std::int64_t scratch_bytes(const Convolution& convolution) {
+  return std::max(
+      convolution.workspace_bytes,
+      convolution.rounded_offset_bytes + largest_operand_bytes(convolution));
+}
+
+std::int64_t scratch_bytes(const Attention& attention) {
+  return std::max(attention.workspace_bytes, attention.levels_offset_bytes) +
+         attention.part_batch * attention.part_heads * attention.queries *
+             size_of(DType::f32);
+}
+
+std::int64_t scratch_bytes(const BatchNorm& batch_norm) {
+  return batch_norm.workspace_bytes;
+}
+
 // What the work needs: operands may lie on each other, since what is computed
 // does not matter, but not on results, and neither on a workspace: kernels wait
 // there for each other.
@@ -138,29 +231,18 @@ struct Places {
 
   explicit Places(const std::vector<Stage>& work) {
     for (const Stage& stage : work) {
-      if (const auto* product = std::get_if<Product>(&stage)) {
-        add(*product);
-      } else {
-        add(std::get<Convolution>(stage));
-      }
+      std::visit([this](const auto& one) { add(one); }, stage);
     }
   }
   std::int64_t bytes() const { return 2 * operand_bytes + workspace_bytes; }
 
  private:
+  void add(const cuda::Function&) {}
   template <class Work>
   void add(const Work& work) {
     operand_bytes = std::max(
         operand_bytes, round_up(largest_operand_bytes(work), kPlaceBytes));
     workspace_bytes = std::max(workspace_bytes, scratch_bytes(work));
-  }
-  static std::int64_t scratch_bytes(const Product& product) {
-    return product.workspace_bytes;
-  }
-  static std::int64_t scratch_bytes(const Convolution& convolution) {
-    return std::max(
-        convolution.workspace_bytes,
-        convolution.rounded_offset_bytes + largest_operand_bytes(convolution));
   }
   static constexpr std::int64_t kPlaceBytes = 256;
 };
@@ -192,7 +274,7 @@ Status add_library_work(const graph::LoweredGraph& program,
                         std::vector<Stage>& work) {
   for (const graph::Instruction& step : program.instructions) {
     if (!ops::uses_product_library(step.kernel) &&
-        !ops::uses_convolution_library(step.kernel)) {
+        !ops::uses_layer_library(step.kernel)) {
       continue;
     }
     PLIMSOLL_ASSIGN(const cuda::OpCode code,
@@ -208,11 +290,7 @@ Status add_library_work(const graph::LoweredGraph& program,
 std::string to_text(const std::vector<Stage>& work) {
   std::map<std::string, int> lines;
   for (const Stage& stage : work) {
-    if (const auto* product = std::get_if<Product>(&stage)) {
-      ++lines[line_of(*product)];
-    } else if (const auto* convolution = std::get_if<Convolution>(&stage)) {
-      ++lines[line_of(*convolution)];
-    }
+    ++lines[std::visit([](const auto& one) { return line_of(one); }, stage)];
   }
   std::string text;
   for (const auto& [line, times] : lines) {
@@ -229,16 +307,9 @@ Result<std::vector<Stage>> library_work_from_text(const std::string& text) {
     std::size_t times = 0;
     std::string kind;
     words >> times >> kind;
-    Product product;
-    Convolution convolution;
     Stage stage;
     std::string rest;
-    if (kind == "product" && read(words, product)) {
-      stage = product;
-    } else if (kind == "convolution" && read(words, convolution)) {
-      stage = convolution;
-    }
-    if (std::holds_alternative<cuda::Function>(stage) || (words >> rest)) {
+    if (!read(words, kind, stage) || (words >> rest)) {
       return Error{ErrorCode::bad_input,
                    fmt::format("\"{}\" is no work of a library", line)};
     }
@@ -256,10 +327,15 @@ Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
   if (place != nullptr) {
     PLIMSOLL_RETURN_IF_ERROR(stream->clear(place, places.bytes()));
   }
-  const void* const inputs[] = {place, place, place};
-  void* const outputs[] = {place + places.operand_bytes};
+  constexpr std::size_t kMostOperands = 8;
+  std::array<const void*, kMostOperands> inputs;
+  std::array<void*, kMostOperands> outputs;
+  inputs.fill(place);
+  outputs.fill(place + places.operand_bytes);
   std::byte* const workspace = place + 2 * places.operand_bytes;
   PLIMSOLL_ASSIGN(const ProcessMemory before, read_process_memory(getpid()));
+  // Compiling an engine takes more than the engine.
+  const bool sees_peak = restart_peak_rss();
   const std::int64_t held = meter.read();
   // All of it is prepared, recorded and kept, as in a job.
   std::vector<std::unique_ptr<CudaWork>> prepared;
@@ -269,7 +345,7 @@ Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
   const auto launch_all = [&]() -> Status {
     for (const auto& one : prepared) {
       PLIMSOLL_RETURN_IF_ERROR(
-          one->launch(*stream, inputs, outputs, workspace));
+          one->launch(*stream, inputs.data(), outputs.data(), workspace));
     }
     return {};
   };
@@ -280,8 +356,11 @@ Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
     PLIMSOLL_RETURN_IF_ERROR(stream->synchronize());
   }
   PLIMSOLL_ASSIGN(const ProcessMemory after, read_process_memory(getpid()));
-  return LibraryCost{std::max<std::int64_t>(
-                         after.resident_bytes() - before.resident_bytes(), 0),
+  PLIMSOLL_ASSIGN(const ProcessStatus status, read_process_status(getpid()));
+  const std::int64_t most =
+      std::max(after.resident_bytes(),
+               sees_peak ? status.peak_rss_bytes + after.swap_bytes : 0);
+  return LibraryCost{std::max<std::int64_t>(most - before.resident_bytes(), 0),
                      std::max<std::int64_t>(meter.read() - held, 0)};
 }
 

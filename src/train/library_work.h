@@ -1,5 +1,5 @@
 // The work of CUDA's libraries in a job, and what it costs the host: each kind
-// of product and convolution brings kernels of its own into the process, which
+// of product and of layer brings kernels of its own into the process, which
 // only running them shows.
 #pragma once
 

@@ -85,6 +85,15 @@ Status set_device_budget(const JobSpec& job, const RunOptions& options,
   return {};
 }
 
+// They are for 16 bits alone: other jobs do not load the library. A plan for a
+// device that is not here takes it to be there.
+bool has_library_layers(const JobSpec& job, const RunOptions& options) {
+  if (size_of(job.train.precision) != 2) return false;
+  if (options.device_profile) return true;
+  const auto module = open_cuda_module();
+  return module && (*module)->layer_library_version().ok();
+}
+
 }  // namespace
 
 Result<Workplace> open_workplace(const JobSpec& job,
@@ -124,7 +133,8 @@ Result<Workplace> open_workplace(const JobSpec& job,
         set_device_budget(job, options, target->memory, place));
     place.machine = std::make_unique<Machine>(
         std::move(profile), std::move(target->profile),
-        ops::CudaSettings{job.train.tf32});
+        ops::CudaSettings{.tf32 = job.train.tf32,
+                          .library_layers = has_library_layers(job, options)});
     place.machine->set_library_measure(std::move(target->library_measure));
     place.machine->set_pins_memory(job.memory.pinned);
     if (!options.device_profile) place.machine->set_home(options.device);

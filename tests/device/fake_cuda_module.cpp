@@ -234,7 +234,7 @@ class FakeModule final : public CudaModule {
     return std::string();
   }
   Result<std::string> compiler_version() override { return std::string("1"); }
-  Result<std::string> convolution_version() override {
+  Result<std::string> layer_library_version() override {
     return Error{ErrorCode::unsupported, "no convolutions: a fake"};
   }
   Result<std::unique_ptr<CudaDevice>> open(int, const std::string&) override {

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "base/units.h"
 #include "device/cpu/host_memory_source.h"
 
@@ -51,6 +53,27 @@ TEST(ProcessMemoryTest, ReadsOtherProcessesUntilTheyEnd) {
   EXPECT_FALSE(reader->read(gone));
   EXPECT_FALSE(read_process_memory(child).ok());
   EXPECT_FALSE(read_process_status(child).ok());
+}
+
+TEST(ProcessMemoryTest, ThePeakIsCountedAnew) {
+  constexpr std::int64_t kBytes = 64 << 20;
+  const auto peak = [] {
+    const auto status = read_process_status(getpid());
+    return status ? status->peak_rss_bytes : -1;
+  };
+  const auto touch = [] {
+    HostMemorySource source;
+    void* const start = source.map(kBytes);
+    std::memset(start, 1, kBytes);
+    source.unmap(start, kBytes);
+  };
+  touch();
+  const std::int64_t before = peak();
+  if (!restart_peak_rss()) GTEST_SKIP() << "the peak cannot be counted anew";
+  const std::int64_t after = peak();
+  EXPECT_LT(after, before - kBytes / 2);
+  touch();
+  EXPECT_GT(peak(), after + kBytes / 2);
 }
 
 TEST(ProcessMemoryTest, ReadersMove) {

@@ -109,10 +109,10 @@ TEST(ConvolutionCuda, FullF32IsOursWhereTheLibraryIsSlow) {
 TEST(ConvolutionCuda, OnlyJobsWithTheLibraryPayForIt) {
   graph::KernelCandidate candidate;
   candidate.name = code_of("conv2d_large_stride", DType::bf16).name;
-  EXPECT_TRUE(uses_convolution_library(candidate));
+  EXPECT_TRUE(uses_layer_library(candidate));
   EXPECT_FALSE(uses_product_library(candidate));
   candidate.name = code_of("conv2d_same", DType::bf16).name;
-  EXPECT_FALSE(uses_convolution_library(candidate));
+  EXPECT_FALSE(uses_layer_library(candidate));
 }
 
 // Channels that the library pads need room for a padded copy.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace plimsoll::train {
 namespace {
 
@@ -29,12 +31,45 @@ cuda::Convolution convolution() {
   return made;
 }
 
+cuda::Attention attention() {
+  cuda::Attention made;
+  made.backward = true;
+  made.dtype = DType::f16;
+  made.batch = 4;
+  made.queries = 1000;
+  made.keys = 1024;
+  made.heads = 12;
+  made.key_heads = 4;
+  made.width = 64;
+  made.scale = 1 / std::sqrt(64.0) / 3;
+  made.causal = true;
+  made.part_batch = 1;
+  made.part_heads = 6;
+  made.workspace_bytes = 1 << 22;
+  made.levels_offset_bytes = 1 << 23;
+  return made;
+}
+
+cuda::BatchNorm batch_norm() {
+  cuda::BatchNorm made;
+  made.backward = true;
+  made.dtype = DType::f16;
+  made.x = {8, 56, 50, 64};
+  made.epsilon = 1e-5;
+  made.workspace_bytes = 1 << 20;
+  return made;
+}
+
 TEST(LibraryWork, TextSaysAllThatDecides) {
-  const auto read = library_work_from_text(to_text({convolution(), product()}));
+  const std::vector<cuda::Stage> work = {attention(), batch_norm(),
+                                         convolution(), product()};
+  const auto read = library_work_from_text(to_text(work));
   ASSERT_TRUE(read) << read.error().message;
-  ASSERT_EQ(read->size(), 2u);
-  EXPECT_EQ(std::get<cuda::Convolution>((*read)[0]), convolution());
-  EXPECT_EQ(std::get<cuda::Product>((*read)[1]), product());
+  ASSERT_EQ(read->size(), 4u);
+  EXPECT_EQ(std::get<cuda::Attention>((*read)[0]), attention());
+  EXPECT_EQ(std::get<cuda::BatchNorm>((*read)[1]), batch_norm());
+  EXPECT_EQ(std::get<cuda::Convolution>((*read)[2]), convolution());
+  EXPECT_EQ(std::get<cuda::Product>((*read)[3]), product());
 }
 
 TEST(LibraryWork, KindsAreCountedWhereverTheirOperandsLie) {

@@ -55,5 +55,8 @@ class ProcessMemoryReader {
 // One-off readings.
 Result<ProcessMemory> read_process_memory(pid_t pid);
 Result<ProcessStatus> read_process_status(pid_t pid);
+// This process's peak is counted anew from what it holds. False: the kernel
+// does not let it.
+bool restart_peak_rss();
 
 }  // namespace plimsoll

@@ -85,7 +85,7 @@ CudaDeviceImpl::~CudaDeviceImpl() {
     enter_context();
     kernels_.clear();
     if (products_ != nullptr) cublasLtDestroy(products_);
-    close_cudnn(convolutions_);
+    layers_.reset();
     memory_.reset();
     static_cast<void>(PLIMSOLL_CUDA(cuDevicePrimaryCtxRelease, device_));
   }
@@ -161,21 +161,28 @@ Result<std::unique_ptr<CudaKernel>> CudaDeviceImpl::load_own(
 
 Result<std::unique_ptr<CudaWork>> CudaDeviceImpl::prepare(const Stage& stage) {
   enter_context();
-  if (const auto* convolution = std::get_if<Convolution>(&stage)) {
-    if (convolutions_ == nullptr) {
-      PLIMSOLL_ASSIGN(convolutions_, open_cudnn());
+  if (const auto* product = std::get_if<Product>(&stage)) {
+    if (products_ == nullptr) {
+      PLIMSOLL_RETURN_IF_ERROR(
+          check("cublasLtCreate", cublasLtCreate(&products_)));
     }
-    auto made = make_cudnn_convolution(convolutions_, *convolution);
-    if (made || convolution->output == convolution->dtype) return made;
-    return make_widened_convolution(
-        convolutions_, *convolution,
-        [this](const std::string& source) { return load(source); });
+    return make_cublaslt_product(products_, *product);
   }
-  if (products_ == nullptr) {
-    PLIMSOLL_RETURN_IF_ERROR(
-        check("cublasLtCreate", cublasLtCreate(&products_)));
+  if (layers_ == nullptr) {
+    PLIMSOLL_ASSIGN(layers_, CudnnWork::open());
   }
-  return make_cublaslt_product(products_, std::get<Product>(stage));
+  if (const auto* attention = std::get_if<Attention>(&stage)) {
+    return layers_->prepare(*attention);
+  }
+  if (const auto* batch_norm = std::get_if<BatchNorm>(&stage)) {
+    return layers_->prepare(*batch_norm);
+  }
+  const auto& convolution = std::get<Convolution>(stage);
+  auto made = layers_->prepare(convolution);
+  if (made || convolution.output == convolution.dtype) return made;
+  return make_widened_convolution(
+      *layers_, convolution,
+      [this](const std::string& source) { return load(source); });
 }
 
 Result<std::unique_ptr<CudaRecording>> CudaDeviceImpl::record(

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "device/cuda/cuda_memory_source.h"
-#include "device/cuda/cudnn_convolution.h"
+#include "device/cuda/cudnn_work.h"
 #include "device/cuda/generated_kernel.h"
 
 namespace plimsoll::cuda {
@@ -58,7 +58,7 @@ class CudaDeviceImpl final : public CudaDevice {
            std::unique_ptr<GeneratedKernel>>
       kernels_;
   cublasLtHandle_t products_ = nullptr;  // made when first needed
-  CudnnHandle convolutions_ = nullptr;   // likewise
+  std::unique_ptr<CudnnWork> layers_;    // likewise
 };
 
 }  // namespace plimsoll::cuda

@@ -11,42 +11,6 @@ namespace {
 
 using Kind = Convolution::Kind;
 
-// Of the graph's tensors; pointers come in this order.
-enum : std::int64_t { kX, kW, kY };
-
-cudnnDataType_t data_type(DType dtype) {
-  switch (dtype) {
-    case DType::bf16:
-      return CUDNN_DATA_BFLOAT16;
-    case DType::f16:
-      return CUDNN_DATA_HALF;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
-
-// The library names dimensions as [N, C, H, W], wherever they lie.
-Result<CudnnDescriptor> tensor(std::int64_t number, DType dtype,
-                               const std::array<std::int64_t, 4>& shape) {
-  const auto [n, h, w, c] = shape;
-  // Every buffer of a plan begins at such a multiple.
-  constexpr std::int64_t kAlignment = 16;
-  const cudnnDataType_t type = data_type(dtype);
-  PLIMSOLL_ASSIGN(CudnnDescriptor made,
-                  CudnnDescriptor::create(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
-  PLIMSOLL_RETURN_IF_ERROR(
-      made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type));
-  PLIMSOLL_RETURN_IF_ERROR(
-      made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, {n, c, h, w}));
-  PLIMSOLL_RETURN_IF_ERROR(
-      made.set(CUDNN_ATTR_TENSOR_STRIDES, {h * w * c, 1, w * c, c}));
-  PLIMSOLL_RETURN_IF_ERROR(made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {number}));
-  PLIMSOLL_RETURN_IF_ERROR(
-      made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {kAlignment}));
-  PLIMSOLL_RETURN_IF_ERROR(made.finalize());
-  return made;
-}
-
 Result<CudnnDescriptor> settings_of(const Convolution& of) {
   PLIMSOLL_ASSIGN(
       CudnnDescriptor made,
@@ -105,31 +69,30 @@ Names names_of(Kind kind) {
   }
 }
 
-// The library keeps what of the parts it needs.
-Result<CudnnDescriptor> operation_of(const Convolution& of) {
+Result<CudnnGraph> graph_of(const Convolution& of) {
   const Names names = names_of(of.kind);
-  const auto type = [&](Kind writer) {
-    return of.kind == writer ? of.output : of.dtype;
+  CudnnGraph graph;
+  const auto tensor = [&](Kind writer,
+                          const std::array<std::int64_t, 4>& shape) {
+    const auto [n, h, w, c] = shape;
+    return graph.operand(cudnn_type(of.kind == writer ? of.output : of.dtype),
+                         channels_last(n, h, w, c));
   };
-  PLIMSOLL_ASSIGN(const CudnnDescriptor x,
-                  tensor(kX, type(Kind::data_grad), of.x));
-  PLIMSOLL_ASSIGN(const CudnnDescriptor w,
-                  tensor(kW, type(Kind::weight_grad), of.w));
-  PLIMSOLL_ASSIGN(const CudnnDescriptor y,
-                  tensor(kY, type(Kind::forward), of.y));
+  const int x = tensor(Kind::data_grad, of.x);
+  const int w = tensor(Kind::weight_grad, of.w);
+  const int y = tensor(Kind::forward, of.y);
   PLIMSOLL_ASSIGN(const CudnnDescriptor settings, settings_of(of));
-  PLIMSOLL_ASSIGN(CudnnDescriptor made,
-                  CudnnDescriptor::create(names.operation));
-  PLIMSOLL_RETURN_IF_ERROR(made.set(names.x, x));
-  PLIMSOLL_RETURN_IF_ERROR(made.set(names.w, w));
-  PLIMSOLL_RETURN_IF_ERROR(made.set(names.y, y));
-  PLIMSOLL_RETURN_IF_ERROR(made.set(names.settings, settings));
   const float one = 1;
   const float zero = 0;
-  PLIMSOLL_RETURN_IF_ERROR(made.set(names.alpha, CUDNN_TYPE_FLOAT, 1, &one));
-  PLIMSOLL_RETURN_IF_ERROR(made.set(names.beta, CUDNN_TYPE_FLOAT, 1, &zero));
-  PLIMSOLL_RETURN_IF_ERROR(made.finalize());
-  return made;
+  graph.operation(names.operation)
+      .set(names.x, x)
+      .set(names.w, w)
+      .set(names.y, y)
+      .set(names.settings, settings)
+      .set(names.alpha, CUDNN_TYPE_FLOAT, &one)
+      .set(names.beta, CUDNN_TYPE_FLOAT, &zero)
+      .add();
+  return graph;
 }
 
 class CudnnConvolution final : public CudaWork {
@@ -158,19 +121,8 @@ class CudnnConvolution final : public CudaWork {
 
 }  // namespace
 
-Result<CudnnHandle> open_cudnn() {
-  PLIMSOLL_ASSIGN(const CudnnCalls* const calls, load_cudnn());
-  cudnnHandle_t handle = nullptr;
-  PLIMSOLL_RETURN_IF_ERROR(check("cudnnCreate", calls->p_cudnnCreate(&handle)));
-  return handle;
-}
-
-void close_cudnn(CudnnHandle handle) {
-  if (handle != nullptr) cudnn().p_cudnnDestroy(handle);
-}
-
 Result<std::unique_ptr<CudaWork>> make_cudnn_convolution(
-    CudnnHandle handle, const Convolution& convolution) {
+    cudnnHandle_t handle, const Convolution& convolution) {
   const auto named = [&](Error error) {
     constexpr const char* kKinds[] = {"forward", "data gradient",
                                       "weight gradient"};
@@ -182,22 +134,17 @@ Result<std::unique_ptr<CudaWork>> make_cudnn_convolution(
         fmt::join(convolution.y, ", "));
     return error;
   };
-  auto operation = operation_of(convolution);
-  if (!operation) return named(std::move(operation).error());
+  auto graph = graph_of(convolution);
+  if (!graph) return named(std::move(graph).error());
   const bool full = convolution.dtype == DType::f32 && !convolution.tf32;
-  auto plan = CudnnPlan::choose(handle, *std::move(operation),
-                                {full, convolution.output == convolution.dtype,
-                                 convolution.workspace_bytes});
+  auto plan =
+      CudnnPlan::choose(handle, *graph,
+                        {.full_precision = full,
+                         .last_resort = convolution.output == convolution.dtype,
+                         .workspace_bytes = convolution.workspace_bytes});
   if (!plan) return named(std::move(plan).error());
   return std::unique_ptr<CudaWork>(
       std::make_unique<CudnnConvolution>(convolution, *std::move(plan)));
-}
-
-Result<std::string> cudnn_version() {
-  PLIMSOLL_ASSIGN(const CudnnCalls* const calls, load_cudnn());
-  const std::size_t version = calls->p_cudnnGetVersion();
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100,
-                     version % 100);
 }
 
 }  // namespace plimsoll::cuda

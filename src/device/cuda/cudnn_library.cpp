@@ -15,7 +15,7 @@ Status load() {
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return Error{ErrorCode::device,
-                 fmt::format("convolutions need cuDNN: {}", dlerror())};
+                 fmt::format("cuDNN cannot be opened: {}", dlerror())};
   }
 #define PLIMSOLL_LOAD(name)                                                \
   the_calls.p_##name =                                                     \
@@ -37,6 +37,12 @@ Result<const CudnnCalls*> load_cudnn() {
 }
 
 const CudnnCalls& cudnn() { return the_calls; }
+
+std::string version_text() {
+  const std::size_t version = the_calls.p_cudnnGetVersion();
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100,
+                     version % 100);
+}
 
 Status check(const char* call, cudnnStatus_t status) {
   if (status == CUDNN_STATUS_SUCCESS) return {};

@@ -1,9 +1,10 @@
 // cuDNN's graph interface, opened by name: its libraries cost memory that only
-// jobs with convolutions pay for.
+// jobs with its layers pay for.
 #pragma once
 
 #include <cudnn_graph.h>
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +35,9 @@ struct CudnnCalls {
 Result<const CudnnCalls*> load_cudnn();
 // load_cudnn() must have succeeded.
 const CudnnCalls& cudnn();
+
+// "9.19.0"
+std::string version_text();
 
 Status check(const char* call, cudnnStatus_t status);
 

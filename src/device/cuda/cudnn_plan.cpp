@@ -29,7 +29,7 @@ Result<bool> has_none_of(const CudnnDescriptor& engine,
   });
 }
 
-Result<bool> may_run(const CudnnDescriptor& engine, bool full_precision) {
+Result<bool> may_run(const CudnnDescriptor& engine, const CudnnLimits& limits) {
   // Sums by who comes first, sums in halves; Fourier transforms spread an
   // error over all of an image.
   std::initializer_list<cudnnBackendNumericalNote_t> always = {
@@ -45,8 +45,9 @@ Result<bool> may_run(const CudnnDescriptor& engine, bool full_precision) {
   auto numerics =
       has_none_of<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT>(
           engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-          full_precision ? in_full : always);
+          limits.full_precision ? in_full : always);
   if (!numerics || !*numerics) return numerics;
+  if (limits.compiled) return true;
   // A compiler, or the library of products, would take memory that no plan
   // knows of.
   return has_none_of<cudnnBackendBehaviorNote_t,
@@ -59,17 +60,26 @@ Result<bool> may_run(const CudnnDescriptor& engine, bool full_precision) {
 }  // namespace
 
 Result<CudnnPlan> CudnnPlan::choose(cudnnHandle_t handle,
-                                    CudnnDescriptor operation,
+                                    const CudnnGraph& graph,
                                     const CudnnLimits& limits) {
+  PLIMSOLL_RETURN_IF_ERROR(graph.status());
   CudnnPlan made;
   made.handle_ = handle;
-  made.operation_ = std::move(operation);
+  made.ids_ = graph.operand_ids();
+  made.ids_.insert(made.ids_.end(), graph.number_ids().begin(),
+                   graph.number_ids().end());
+  made.numbers_ = graph.numbers();
+  std::vector<cudnnBackendDescriptor_t> operations;
+  for (const CudnnDescriptor& operation : graph.operations()) {
+    operations.push_back(operation.raw());
+  }
   PLIMSOLL_ASSIGN(made.graph_, CudnnDescriptor::create(
                                    CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
   PLIMSOLL_RETURN_IF_ERROR(
       made.graph_.set(kGraphHandle, CUDNN_TYPE_HANDLE, 1, &handle));
-  PLIMSOLL_RETURN_IF_ERROR(
-      made.graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, made.operation_));
+  PLIMSOLL_RETURN_IF_ERROR(made.graph_.set(
+      CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+      std::ssize(operations), operations.data()));
   PLIMSOLL_RETURN_IF_ERROR(made.graph_.finalize());
   PLIMSOLL_RETURN_IF_ERROR(made.try_modes(limits));
   return made;
@@ -82,9 +92,9 @@ Status CudnnPlan::try_modes(const CudnnLimits& limits) {
     if (found) return {};
   }
   return Error{ErrorCode::unsupported,
-               fmt::format("cuDNN has no engine that gives the same bits each "
-                           "time within {} bytes of workspace",
-                           limits.workspace_bytes)};
+               fmt::format("cuDNN {} has no engine that gives the same bits "
+                           "each time within {} bytes of workspace",
+                           version_text(), limits.workspace_bytes)};
 }
 
 Result<bool> CudnnPlan::try_engines(cudnnBackendHeurMode_t mode,
@@ -127,7 +137,7 @@ Result<bool> CudnnPlan::try_engine(const CudnnDescriptor& config,
   cudnnBackendDescriptor_t raw = engine.raw();
   PLIMSOLL_RETURN_IF_ERROR(config.get(CUDNN_ATTR_ENGINECFG_ENGINE,
                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw));
-  PLIMSOLL_ASSIGN(const bool may, may_run(engine, limits.full_precision));
+  PLIMSOLL_ASSIGN(const bool may, may_run(engine, limits));
   if (!may) return false;
   PLIMSOLL_ASSIGN(
       CudnnDescriptor plan,
@@ -156,15 +166,12 @@ Status CudnnPlan::launch(Stream& stream, std::span<void* const> pointers,
   PLIMSOLL_ASSIGN(
       CudnnDescriptor pack,
       CudnnDescriptor::create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
-  std::vector<std::int64_t> numbers;
-  for (std::size_t i = 0; i < pointers.size(); ++i) {
-    numbers.push_back(static_cast<std::int64_t>(i));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(
-      pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, numbers));
+  std::vector<const void*> places(pointers.begin(), pointers.end());
+  for (const float& number : numbers_) places.push_back(&number);
+  PLIMSOLL_RETURN_IF_ERROR(pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids_));
   PLIMSOLL_RETURN_IF_ERROR(pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-                                    CUDNN_TYPE_VOID_PTR, std::ssize(pointers),
-                                    pointers.data()));
+                                    CUDNN_TYPE_VOID_PTR, std::ssize(places),
+                                    places.data()));
   PLIMSOLL_RETURN_IF_ERROR(pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
                                     CUDNN_TYPE_VOID_PTR, 1, &workspace));
   PLIMSOLL_RETURN_IF_ERROR(pack.finalize());

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "device/cuda/cudnn_library.h"
+#include "device/cuda/cudnn_graph.h"
 #include "device/stream.h"
 
 namespace plimsoll::cuda {
@@ -13,18 +13,18 @@ namespace plimsoll::cuda {
 struct CudnnLimits {
   bool full_precision = false;  // f32 operands are not rounded
   bool last_resort = true;      // engines beside those that are recommended
+  bool compiled = false;        // engines that are compiled in this process
   std::int64_t workspace_bytes = 0;
 };
 
 class CudnnPlan {
  public:
-  // The first engine of the heuristic's that keeps to the limits, gives the
-  // same bits each time, and needs no compiler in this process.
-  static Result<CudnnPlan> choose(cudnnHandle_t handle,
-                                  CudnnDescriptor operation,
+  // The first engine of the heuristic's that keeps to the limits and gives the
+  // same bits each time.
+  static Result<CudnnPlan> choose(cudnnHandle_t handle, const CudnnGraph& graph,
                                   const CudnnLimits& limits);
 
-  // Pointers of the tensors that have the numbers 0, 1, ... in the graph.
+  // Pointers of the graph's operands, in their order.
   Status launch(Stream& stream, std::span<void* const> pointers,
                 void* workspace) const;
   // "engine 52 workspace 1024".
@@ -39,8 +39,9 @@ class CudnnPlan {
                           const CudnnLimits& limits);
 
   cudnnHandle_t handle_ = nullptr;
-  CudnnDescriptor operation_;
   CudnnDescriptor graph_;
+  std::vector<std::int64_t> ids_;  // of operands, then of numbers
+  std::vector<float> numbers_;
   CudnnDescriptor plan_;
   std::int64_t engine_ = -1;
   std::int64_t workspace_bytes_ = 0;

@@ -1,6 +1,6 @@
 // The module's door: see device/cuda_device.h.
 #include "device/cuda/cuda_device_impl.h"
-#include "device/cuda/cudnn_convolution.h"
+#include "device/cuda/cudnn_work.h"
 #include "device/cuda/kernel_compiler.h"
 #include "device/cuda_module_symbols.h"
 
@@ -16,7 +16,9 @@ class Module final : public CudaModule {
   Result<std::string> compiler_version() override {
     return plimsoll::cuda::compiler_version();
   }
-  Result<std::string> convolution_version() override { return cudnn_version(); }
+  Result<std::string> layer_library_version() override {
+    return cudnn_version();
+  }
   Result<std::unique_ptr<CudaDevice>> open(
       int ordinal, const std::string& compiler) override {
     return CudaDeviceImpl::open(ordinal, compiler);

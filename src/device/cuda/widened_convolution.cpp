@@ -68,12 +68,12 @@ class WidenedConvolution final : public CudaWork {
 }  // namespace
 
 Result<std::unique_ptr<CudaWork>> make_widened_convolution(
-    CudnnHandle handle, const Convolution& convolution,
+    CudnnWork& library, const Convolution& convolution,
     const KernelLoader& load) {
   Convolution narrow = convolution;
   narrow.output = narrow.dtype;
   narrow.w_at = {Operand::Of::scratch, 0, convolution.rounded_offset_bytes};
-  PLIMSOLL_ASSIGN(auto rounded, make_cudnn_convolution(handle, narrow));
+  PLIMSOLL_ASSIGN(auto rounded, library.prepare(narrow));
   PLIMSOLL_ASSIGN(
       CudaKernel* const widen,
       load(widening_source(convolution.dtype, weights_of(convolution))));

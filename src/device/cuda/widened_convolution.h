@@ -6,14 +6,14 @@
 #include <memory>
 #include <string>
 
-#include "device/cuda/cudnn_convolution.h"
+#include "device/cuda/cudnn_work.h"
 
 namespace plimsoll::cuda {
 
 using KernelLoader = std::function<Result<CudaKernel*>(const std::string&)>;
 
 Result<std::unique_ptr<CudaWork>> make_widened_convolution(
-    CudnnHandle handle, const Convolution& convolution,
+    CudnnWork& library, const Convolution& convolution,
     const KernelLoader& load);
 
 }  // namespace plimsoll::cuda

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "ops/attention/attention_library_cuda.h"
 #include "ops/attention/attention_matrix_cuda.h"
 #include "ops/attention/attention_tiles_cuda.h"
 #include "ops/cuda_text.h"
@@ -360,6 +361,9 @@ Result<cuda::OpCode> forward_code(const KernelQuery& query,
   if (texts.query_tasks() == 0) {
     return cuda_op(query, name_of(query, texts), "", 1);
   }
+  if (auto made = library_attention(query, settings, texts.shape(), false)) {
+    return *std::move(made);
+  }
   cuda::OpCode code = cuda_op(query, name_of(query, texts), texts.forward(),
                               cuda_blocks(texts.query_tasks()));
   code.matrix_units = texts.matrix_units();
@@ -373,6 +377,9 @@ Result<cuda::OpCode> backward_code(const KernelQuery& query,
   PLIMSOLL_RETURN_IF_ERROR(fits(query, texts.shape()));
   if (texts.query_tasks() == 0) {
     return cuda_op(query, name_of(query, texts), "", 1);
+  }
+  if (auto made = library_attention(query, settings, texts.shape(), true)) {
+    return *std::move(made);
   }
   const graph::Cost cost =
       query.op->cost(query.inputs, query.outputs, *query.attrs);

@@ -123,7 +123,7 @@ cuda::OpCode library_convolution(const KernelQuery& query, ConvPass pass,
   made.w_at = pass == ConvPass::weight_grad ? result : second;
   made.y_at = pass == ConvPass::forward ? result : first;
   cuda::OpCode code;
-  code.name = fmt::format("{}{}{}", query.op->name, kLibraryConvolution,
+  code.name = fmt::format("{}{}{}", query.op->name, kLayerLibrary,
                           made.tf32 ? ":tf32" : "");
   code.scratch_bytes = made.workspace_bytes;
   if (shape.wide) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/normalization/batch_norm_library_cuda.h"
 #include "ops/normalization/column_sums_cuda.h"
 #include "ops/normalization/norm_codes_cuda.h"
 
@@ -203,7 +204,7 @@ cuda::OpCode inference_code(const KernelQuery& query, const Batch& batch) {
 }  // namespace
 
 Result<cuda::OpCode> batch_norm_code(const KernelQuery& query,
-                                     const CudaSettings&) {
+                                     const CudaSettings& settings) {
   const Batch batch = batch_of(query);
   const NormForm& form = batch.form;
   const ColumnCut& cut = batch.cut;
@@ -211,6 +212,9 @@ Result<cuda::OpCode> batch_norm_code(const KernelQuery& query,
     return cuda_op(query, fmt::format("{}:cuda", query.op->name), "", 1);
   }
   if (form.kind == NormKind::inference) return inference_code(query, batch);
+  if (auto made = library_batch_norm(query, settings, form)) {
+    return *std::move(made);
+  }
   const std::int64_t channels = batch.shape.channels;
   const std::int64_t moments = 3 * channels * cut.parts;
   const auto count = static_cast<double>(cut.rows);
@@ -255,13 +259,16 @@ Result<cuda::OpCode> batch_norm_code(const KernelQuery& query,
 }
 
 Result<cuda::OpCode> batch_norm_grad_code(const KernelQuery& query,
-                                          const CudaSettings&) {
+                                          const CudaSettings& settings) {
   const Batch batch = batch_of(query);
   const NormForm& form = batch.form;
   const ColumnCut& cut = batch.cut;
   cuda::OpCode code;
   code.name = fmt::format("{}:cuda:{}", query.op->name, cut.name());
   if (batch.shape.elements() == 0) return cuda_op(query, code.name, "", 1);
+  if (auto made = library_batch_norm(query, settings, form)) {
+    return *std::move(made);
+  }
   const std::int64_t channels = batch.shape.channels;
   const std::int64_t moments = 2 * channels * cut.parts;
   code.scratch_bytes = (moments + 3 * channels) * size_of(batch.compute);

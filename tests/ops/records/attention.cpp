@@ -132,6 +132,13 @@ void add_large(Records& records) {
   records.large("width_32_grouped", {1, 270, 300, 4, 2, 32}, kCausal);
   records.large("width_48_masked", {2, 70, 150, 2, 2, 48}, {}, {2, 1, 70, 150});
   records.large("width_64_long", {1, 530, 520, 2, 1, 64});
+  // What a GPU's library takes in 16 bits: at once, with lengths of no round
+  // number, groups, some examples at a time, some heads at a time.
+  records.large("library", {2, 320, 320, 4, 4, 64}, kCausal);
+  records.large("library_odd", {1, 201, 266, 6, 6, 128});
+  records.large("library_grouped", {1, 256, 256, 8, 2, 64}, kCausal);
+  records.large("library_some_examples", {66, 64, 256, 8, 8, 8});
+  records.large("library_some_heads", {1, 64, 64, 1024, 1024, 8});
   // The largest score changes from block to block; scores are of hundreds, so
   // that their own rounding shows.
   records.large_forward("wide_range", {1, 70, 300, 2, 2, 16});

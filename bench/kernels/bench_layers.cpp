@@ -1,0 +1,150 @@
+// Attention, normalization and pooling on a GPU, at the sizes of GPT-2, BERT
+// and ResNet-50: each op by itself, forward and backward.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "device/cpu/process_memory.h"
+#include "device/cuda_device.h"
+#include "kernels/device_timer.h"
+#include "ops/normalization/norm_form.h"
+#include "ops/pooling/pool_shape.h"
+#include "ops/registry.h"
+
+namespace plimsoll {
+namespace {
+
+using graph::Attrs;
+using graph::TensorType;
+using graph::TypeList;
+using ops::NormKind;
+
+class Bench {
+ public:
+  Bench(CudaDevice& device, Stream& stream, DType dtype, bool own)
+      : timer_(device, stream, {.library_layers = !own}), dtype_(dtype) {}
+
+  Status attention(std::int64_t batch, std::int64_t length, std::int64_t heads,
+                   std::int64_t width, bool causal) {
+    const TensorType q{dtype_, {batch, length, heads, width}};
+    const TensorType lse{wide(), {batch, heads, length}};
+    Attrs attrs;
+    if (causal) attrs.set("causal", true);
+    PLIMSOLL_RETURN_IF_ERROR(time("attention", {q, q, q}, attrs));
+    return time("attention_grad", {q, q, q, q, q, lse}, attrs);
+  }
+
+  Status norm(NormKind kind, const Shape& x) {
+    for (const bool gradient : {false, true}) {
+      Attrs attrs;
+      attrs.set("epsilon", 1e-5);
+      const ops::NormForm form = ops::norm_form(kind, gradient, attrs);
+      const Shape channels = {x.extent(-1)};
+      const Shape statistic =
+          kind == NormKind::batch
+              ? channels
+              : Shape({x.dims().begin(), x.dims().end() - 1});
+      TypeList inputs(static_cast<std::size_t>(form.inputs),
+                      {wide(), channels});
+      const auto set = [&](int position, DType dtype, const Shape& shape) {
+        if (position < 0) return;
+        inputs[static_cast<std::size_t>(position)] = {dtype, shape};
+      };
+      set(form.dy, dtype_, x);
+      set(form.x, dtype_, x);
+      set(form.mean, wide(), statistic);
+      set(form.deviation, wide(), statistic);
+      PLIMSOLL_RETURN_IF_ERROR(
+          time(ops::norm_name(kind, gradient), inputs, attrs));
+    }
+    return {};
+  }
+
+  Status pool(std::string_view op, const Shape& x, std::int64_t window,
+              std::int64_t stride, std::int64_t pad) {
+    Attrs attrs;
+    attrs.set("window", std::vector<std::int64_t>{window, window});
+    attrs.set("strides", std::vector<std::int64_t>{stride, stride});
+    attrs.set("padding", std::vector<std::int64_t>{pad, pad, pad, pad});
+    const TypeList images = {{dtype_, x}};
+    PLIMSOLL_RETURN_IF_ERROR(time(op, images, attrs));
+    PLIMSOLL_ASSIGN(TypeList results, ops::find_op(op)->infer(images, attrs));
+    attrs.set("height", x.extent(1));
+    attrs.set("width", x.extent(2));
+    return time(fmt::format("{}_grad", op), results, attrs);
+  }
+
+ private:
+  DType wide() const { return dtype_ == DType::f64 ? DType::f64 : DType::f32; }
+
+  Status time(std::string_view name, const TypeList& inputs,
+              const Attrs& attrs) {
+    const graph::OpDef* const op = ops::find_op(name);
+    PLIMSOLL_ASSIGN(const TypeList outputs, op->infer(inputs, attrs));
+    const graph::KernelQuery query{op, inputs, outputs, &attrs};
+    const auto took = timer_.time(query);
+    fmt::print("{:>16} {:>24}", name, inputs[0].to_string());
+    if (!took) {
+      fmt::print("  {}\n", took.error().message);
+      return {};
+    }
+    const graph::Cost cost = op->cost(inputs, outputs, attrs);
+    PLIMSOLL_ASSIGN(const ProcessMemory now, read_process_memory(getpid()));
+    fmt::print(
+        " {:>8.1f} us {:>6.1f} TFLOP/s {:>6.2f} TB/s  scratch {:.1f} MiB, host "
+        "{} MiB  {}{}\n",
+        took->seconds * 1e6, cost.flops / took->seconds * 1e-12,
+        cost.bytes / took->seconds * 1e-12,
+        static_cast<double>(took->scratch_bytes) / (1 << 20),
+        now.resident_bytes() >> 20, took->name, took->algorithms);
+    return {};
+  }
+
+  bench::DeviceTimer timer_;
+  DType dtype_;
+};
+
+Status run(const std::string& dtype_name, bool own) {
+  const auto dtype = parse_dtype(dtype_name);
+  if (!dtype) return Error{ErrorCode::bad_input, "no such dtype"};
+  PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
+  PLIMSOLL_ASSIGN(const auto device, module->open(0, module_program()));
+  PLIMSOLL_ASSIGN(const auto stream, device->make_stream());
+  Bench bench(*device, *stream, *dtype, own);
+  for (const Status& ran :
+       {bench.attention(16, 1024, 12, 64, true),
+        bench.attention(16, 512, 12, 64, false),
+        bench.attention(4, 4096, 16, 128, true),
+        bench.norm(NormKind::layer, {16, 1024, 768}),
+        bench.norm(NormKind::rms, {16, 1024, 768}),
+        bench.norm(NormKind::rms, {4, 1024, 4096}),
+        bench.norm(NormKind::batch, {256, 56, 56, 256}),
+        bench.norm(NormKind::batch, {256, 112, 112, 64}),
+        bench.norm(NormKind::batch, {256, 7, 7, 2048}),
+        bench.pool("max_pool2d", {256, 112, 112, 64}, 3, 2, 1),
+        bench.pool("max_pool2d", {256, 56, 56, 64}, 2, 2, 0),
+        bench.pool("avg_pool2d", {256, 7, 7, 2048}, 7, 7, 0)}) {
+    PLIMSOLL_RETURN_IF_ERROR(ran);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+int main(int argc, char** argv) {
+  CLI::App app("Times attention, normalization and pooling on a GPU");
+  std::string dtype = "bf16";
+  bool own = false;
+  app.add_option("--dtype", dtype);
+  app.add_flag("--own", own, "kernels of ours alone");
+  CLI11_PARSE(app, argc, argv);
+  if (auto ran = plimsoll::run(dtype, own); !ran) {
+    fmt::print(stderr, "{}\n", ran.error().message);
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,84 @@
+#include "device/cuda/cudnn_work.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "device/cuda/cudnn_attention.h"
+#include "device/cuda/cudnn_batch_norm.h"
+#include "device/cuda/cudnn_convolution.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+// Plans that equal work shares while any of it is there: layers repeat, and an
+// engine that is compiled takes seconds and memory each time.
+template <class Work>
+class SharedPlans {
+ public:
+  Result<std::shared_ptr<const CudnnPlan>> find(
+      cudnnHandle_t handle, const Work& work,
+      Result<CudnnPlan> (*choose)(cudnnHandle_t, const Work&)) {
+    std::erase_if(kept_, [](const Kept& kept) { return kept.plan.expired(); });
+    for (const Kept& kept : kept_) {
+      if (kept.work == work) return kept.plan.lock();
+    }
+    PLIMSOLL_ASSIGN(CudnnPlan chosen, choose(handle, work));
+    auto plan = std::make_shared<const CudnnPlan>(std::move(chosen));
+    kept_.push_back({work, plan});
+    return plan;
+  }
+
+ private:
+  struct Kept {
+    Work work;
+    std::weak_ptr<const CudnnPlan> plan;
+  };
+  std::vector<Kept> kept_;
+};
+
+class OpenCudnn final : public CudnnWork {
+ public:
+  explicit OpenCudnn(cudnnHandle_t handle) : handle_(handle) {}
+  ~OpenCudnn() override { cudnn().p_cudnnDestroy(handle_); }
+  OpenCudnn(const OpenCudnn&) = delete;
+  OpenCudnn& operator=(const OpenCudnn&) = delete;
+
+  Result<std::unique_ptr<CudaWork>> prepare(
+      const Convolution& convolution) override {
+    return make_cudnn_convolution(handle_, convolution);
+  }
+  Result<std::unique_ptr<CudaWork>> prepare(
+      const Attention& attention) override {
+    PLIMSOLL_ASSIGN(auto plan, attentions_.find(handle_, attention,
+                                                choose_cudnn_attention));
+    return make_cudnn_attention(attention, std::move(plan));
+  }
+  Result<std::unique_ptr<CudaWork>> prepare(
+      const BatchNorm& batch_norm) override {
+    PLIMSOLL_ASSIGN(auto plan, batch_norms_.find(handle_, batch_norm,
+                                                 choose_cudnn_batch_norm));
+    return make_cudnn_batch_norm(batch_norm, std::move(plan));
+  }
+
+ private:
+  cudnnHandle_t handle_;
+  SharedPlans<Attention> attentions_;
+  SharedPlans<BatchNorm> batch_norms_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CudnnWork>> CudnnWork::open() {
+  PLIMSOLL_ASSIGN(const CudnnCalls* const calls, load_cudnn());
+  cudnnHandle_t handle = nullptr;
+  PLIMSOLL_RETURN_IF_ERROR(check("cudnnCreate", calls->p_cudnnCreate(&handle)));
+  return std::unique_ptr<CudnnWork>(std::make_unique<OpenCudnn>(handle));
+}
+
+Result<std::string> cudnn_version() {
+  const auto calls = load_cudnn();
+  if (!calls) return calls.error();
+  return version_text();
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,202 @@
+// Which attention and which batch normalization are the library's on CUDA, as
+// plain values: no GPU needed.
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "ops/cuda_kernels.h"
+#include "ops/registry.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::Attrs;
+using graph::TensorType;
+using graph::TypeList;
+
+cuda::OpCode code_of(std::string_view op, const TypeList& inputs,
+                     const Attrs& attrs, const char* architecture = "sm_90",
+                     CudaSettings settings = {}) {
+  DeviceProfile profile;
+  profile.instruction_set = architecture;
+  const auto outputs = find_op(op)->infer(inputs, attrs);
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  if (!outputs) return {};
+  auto code = CudaCatalog(profile, settings)
+                  .code({find_op(op), inputs, *outputs, &attrs});
+  EXPECT_TRUE(code) << code.error().message;
+  return code ? *std::move(code) : cuda::OpCode();
+}
+
+const Attrs kCausal = {{"causal", true}};
+
+struct Heads {
+  std::int64_t batch = 16;
+  std::int64_t length = 1024;
+  std::int64_t heads = 12;
+  std::int64_t key_heads = 12;
+  std::int64_t width = 64;
+  DType dtype = DType::bf16;
+};
+
+TypeList operands(const Heads& of, bool backward) {
+  const TensorType q{of.dtype, {of.batch, of.length, of.heads, of.width}};
+  const TensorType k{of.dtype, {of.batch, of.length, of.key_heads, of.width}};
+  if (!backward) return {q, k, k};
+  return {q, q, k, k, q, {DType::f32, {of.batch, of.heads, of.length}}};
+}
+
+cuda::OpCode attention_code(const Heads& of, bool backward) {
+  return code_of(backward ? "attention_grad" : "attention",
+                 operands(of, backward), kCausal);
+}
+
+TEST(LibraryLayers, LargeAttentionOfHalvesIsTheLibrarys) {
+  const cuda::OpCode code = attention_code({}, false);
+  EXPECT_EQ(code.name, "attention:cudnn");
+  ASSERT_EQ(code.stages.size(), 1u);
+  const auto& made = std::get<cuda::Attention>(code.stages[0]);
+  EXPECT_FALSE(made.backward);
+  EXPECT_EQ(made.dtype, DType::bf16);
+  EXPECT_EQ(made.batch, 16);
+  EXPECT_EQ(made.queries, 1024);
+  EXPECT_EQ(made.keys, 1024);
+  EXPECT_EQ(made.heads, 12);
+  EXPECT_EQ(made.width, 64);
+  EXPECT_DOUBLE_EQ(made.scale, 0.125);
+  EXPECT_TRUE(made.causal);
+  EXPECT_EQ(made.part_batch, 16);
+  EXPECT_EQ(made.part_heads, 12);
+  EXPECT_LE(made.workspace_bytes, code.scratch_bytes);
+  EXPECT_EQ(attention_code({}, true).name, "attention_grad:cudnn");
+}
+
+TEST(LibraryLayers, WhatTheLibraryDoesNotTakeIsOurs) {
+  const auto is_ours = [](const Heads& of) {
+    return attention_code(of, false).name.find(kLayerLibrary) ==
+           std::string::npos;
+  };
+  EXPECT_FALSE(is_ours({}));
+  EXPECT_TRUE(is_ours({.dtype = DType::f32}));
+  EXPECT_TRUE(is_ours({.dtype = DType::f64}));
+  EXPECT_TRUE(is_ours({.width = 60}));
+  EXPECT_TRUE(is_ours({.width = 136}));
+  EXPECT_TRUE(is_ours({.batch = 1, .length = 128, .heads = 4, .key_heads = 4}));
+  const TypeList plain = operands({}, false);
+  TypeList masked = plain;
+  masked.push_back({DType::bf16, {16, 1, 1, 1024}});
+  const std::string_view ours = "attention:cuda:256x128:mma";
+  EXPECT_EQ(code_of("attention", masked, {}).name, ours);
+  EXPECT_EQ(code_of("attention", plain, {}, "sm_80").name, ours);
+  EXPECT_EQ(
+      code_of("attention", plain, {}, "sm_90", {.library_layers = false}).name,
+      ours);
+}
+
+// Parts are whole examples or heads of one, keep a device busy, and make the
+// room for slopes grow with the positions, not with their square or the batch.
+TEST(LibraryLayers, BackwardGoesThroughTheHeadsInParts) {
+  const auto part = [](const Heads& of) {
+    const cuda::OpCode code = attention_code(of, true);
+    const auto made = std::get<cuda::Attention>(code.stages.at(0));
+    EXPECT_EQ(of.batch % made.part_batch, 0);
+    EXPECT_EQ(of.heads % made.part_heads, 0);
+    EXPECT_EQ(made.part_heads % (of.heads / of.key_heads), 0);
+    EXPECT_TRUE(made.part_batch == 1 || made.part_heads == of.heads);
+    EXPECT_GE(made.levels_offset_bytes, made.workspace_bytes);
+    const std::int64_t heads = made.part_batch * made.part_heads;
+    EXPECT_GE(made.workspace_bytes, heads * of.length * of.length * 2);
+    EXPECT_GE(code.scratch_bytes,
+              made.levels_offset_bytes + heads * of.length * 4);
+    return std::pair(heads, code.scratch_bytes);
+  };
+  const auto [heads, bytes] = part({});
+  EXPECT_EQ(heads, 96);
+  EXPECT_LT(bytes, 200 * kMiB);
+  EXPECT_EQ(part({.batch = 64}).second, bytes);
+  EXPECT_EQ(part({.batch = 2,
+                  .length = 4096,
+                  .heads = 32,
+                  .key_heads = 8,
+                  .width = 128})
+                .first,
+            16);
+  std::int64_t shorter = 0;
+  for (const std::int64_t length : {1024, 2048, 4096, 8192}) {
+    const std::int64_t longer =
+        part({.length = length, .heads = 16, .key_heads = 16}).second;
+    if (shorter > 0) {
+      EXPECT_LE(longer, 2 * shorter + kMiB) << length;
+    }
+    shorter = longer;
+  }
+}
+
+// One head's slopes would be 8 GiB.
+TEST(LibraryLayers, SlopesThatAreTooManyAreOurs) {
+  const Heads of{.batch = 1, .length = 65536, .heads = 1, .key_heads = 1};
+  EXPECT_EQ(attention_code(of, false).name, "attention:cudnn");
+  EXPECT_EQ(attention_code(of, true).name, "attention_grad:cuda:256x128:mma");
+}
+
+cuda::OpCode batch_norm_code(bool backward, DType dtype, DType parameters,
+                             const Shape& x, Attrs attrs = {}) {
+  attrs.set("epsilon", 1e-3);
+  const TensorType image{dtype, x};
+  const TensorType wide{DType::f32, {x.extent(-1)}};
+  const TensorType gamma{parameters, {x.extent(-1)}};
+  if (backward) {
+    return code_of("batch_norm_grad", {image, image, gamma, wide, wide}, attrs);
+  }
+  return code_of("batch_norm", {image, gamma, gamma}, attrs);
+}
+
+TEST(LibraryLayers, LargeBatchesOfHalvesAreTheLibrarys) {
+  const Shape x = {32, 56, 28, 64};
+  const cuda::OpCode forward =
+      batch_norm_code(false, DType::bf16, DType::f32, x);
+  EXPECT_EQ(forward.name, "batch_norm:cudnn");
+  ASSERT_EQ(forward.stages.size(), 2u);
+  cuda::BatchNorm wanted;
+  wanted.dtype = DType::bf16;
+  wanted.x = {32, 56, 28, 64};
+  wanted.epsilon = 1e-3;
+  wanted.workspace_bytes = forward.scratch_bytes;
+  EXPECT_EQ(std::get<cuda::BatchNorm>(forward.stages[0]), wanted);
+  // The variance comes after it, from the deviation.
+  const auto& body = std::get<cuda::Function>(forward.stages[1]).body;
+  EXPECT_NE(body.find("out2[c]"), std::string::npos);
+  const cuda::OpCode backward =
+      batch_norm_code(true, DType::f16, DType::f32, {40000, 64});
+  EXPECT_EQ(backward.name, "batch_norm_grad:cudnn");
+  ASSERT_EQ(backward.stages.size(), 1u);
+  wanted.backward = true;
+  wanted.dtype = DType::f16;
+  wanted.x = {40000, 1, 1, 64};
+  EXPECT_EQ(std::get<cuda::BatchNorm>(backward.stages[0]), wanted);
+}
+
+TEST(LibraryLayers, OtherBatchesAreOurs) {
+  const Shape x = {32, 56, 28, 64};
+  for (const cuda::OpCode& code :
+       {batch_norm_code(false, DType::f32, DType::f32, x),
+        batch_norm_code(false, DType::bf16, DType::bf16, x),
+        batch_norm_code(true, DType::bf16, DType::f32, {8, 56, 28, 64}),
+        batch_norm_code(false, DType::bf16, DType::f32, {32, 56, 28, 62})}) {
+    EXPECT_EQ(code.name.find(kLayerLibrary), std::string::npos) << code.name;
+  }
+}
+
+TEST(LibraryLayers, OnlyJobsWithCompiledOnesPayForThem) {
+  graph::KernelCandidate candidate;
+  candidate.name = attention_code({}, false).name;
+  EXPECT_TRUE(uses_layer_library(candidate));
+  EXPECT_TRUE(uses_compiled_layer(candidate));
+  candidate.name = "conv2d:cudnn";
+  EXPECT_TRUE(uses_layer_library(candidate));
+  EXPECT_FALSE(uses_compiled_layer(candidate));
+  candidate.name = "attention:cuda:256x128:mma";
+  EXPECT_FALSE(uses_layer_library(candidate));
+}
+
+}  // namespace
+}  // namespace plimsoll::ops
