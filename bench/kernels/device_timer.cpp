@@ -96,6 +96,7 @@ Status DeviceTimer::place(std::span<const std::int64_t> sizes, std::byte** at) {
     bytes_ = round_up(needed, device_.memory().granularity_bytes());
     memory_ = static_cast<std::byte*>(device_.memory().map(bytes_));
     if (memory_ == nullptr) {
+      bytes_ = 0;
       return Error{ErrorCode::over_budget, "no device memory"};
     }
     PLIMSOLL_RETURN_IF_ERROR(fill());

@@ -117,8 +117,8 @@ struct Attention {
   std::int64_t width = 0;
   double scale = 1;
   bool causal = false;
-  // Of one launch: heads of some examples, or some heads of one. All have the
-  // same workspace, so that it does not grow with the batch.
+  // Of one launch: heads of some examples, or some heads of one. All use the
+  // same workspace.
   std::int64_t part_batch = 0;
   std::int64_t part_heads = 0;
   std::int64_t workspace_bytes = 0;  // the most a launch may use, of scratch

@@ -62,7 +62,8 @@ double seconds_of(double work, double per_second) {
   return per_second > 0 ? work / per_second : 0;
 }
 
-// Of the matrix units' rate, what generated kernels reach.
+// Of the matrix units' rate, what generated kernels reach; cuDNN's attention
+// at GPT-2's shape about as much.
 constexpr double kGeneratedPart = 0.25;
 
 double flops_per_second(const cuda::OpCode& code, DType dtype,
@@ -96,7 +97,6 @@ double flops_per_second(const cuda::OpCode& code, DType dtype,
 }
 
 constexpr int kFirstWithMatrixUnits = 80;
-// Where cuDNN's layers were seen to give the same bits each time.
 constexpr int kWithLibraryLayers = 90;
 
 // "sm_90": 90; 0 where there is no number.
@@ -110,9 +110,8 @@ int architecture_of(const DeviceProfile& profile) {
 
 CudaCatalog::CudaCatalog(DeviceProfile profile, CudaSettings settings)
     : profile_(std::move(profile)), settings_(settings) {
-  const int architecture = architecture_of(profile_);
-  settings_.matrix_units = architecture >= kFirstWithMatrixUnits;
-  settings_.library_layers &= architecture == kWithLibraryLayers;
+  settings_.matrix_units = architecture_of(profile_) >= kFirstWithMatrixUnits;
+  settings_.library_layers &= suits_library_layers(profile_);
 }
 
 Result<cuda::OpCode> CudaCatalog::code(const graph::KernelQuery& query) const {
@@ -150,7 +149,11 @@ bool uses_layer_library(const graph::KernelCandidate& candidate) {
 }
 
 bool uses_compiled_layer(const graph::KernelCandidate& candidate) {
-  return uses_layer_library(candidate) && !candidate.name.starts_with("conv2d");
+  return candidate.name.find(kCompiledLayer) != std::string::npos;
+}
+
+bool suits_library_layers(const DeviceProfile& profile) {
+  return architecture_of(profile) == kWithLibraryLayers;
 }
 
 }  // namespace plimsoll::ops

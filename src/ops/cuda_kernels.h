@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "device/cuda_code.h"
 #include "device/device_profile.h"
@@ -17,9 +18,8 @@ struct CudaSettings {
   // copy beside their work: from sm_80 on.
   bool matrix_units = false;
   // cuDNN's attention and batch normalization, whose engines are compiled in
-  // the process: for jobs, which rehearse that. On devices where they give the
-  // same bits each time.
-  bool library_layers = true;
+  // the process: for jobs, which rehearse that.
+  bool library_layers = false;
   // Scalars, seeds and the starts of windows are handed over at each launch,
   // for ops that run one by one: loops change them.
   bool late_numbers = false;
@@ -33,15 +33,20 @@ struct CudaKernels {
                                const CudaSettings& settings) = nullptr;
 };
 
-// Stands in the names of kernels by cuDNN.
+// Stands in the names of kernels by cuDNN, and of such as are compiled in the
+// process.
 inline constexpr std::string_view kLayerLibrary = ":cudnn";
+inline constexpr std::string_view kCompiledLayer = ":cudnn:compiled";
 
 // Whether a candidate of the catalogue below runs in CUDA's library of
 // products, or in that of layers.
 bool uses_product_library(const graph::KernelCandidate& candidate);
 bool uses_layer_library(const graph::KernelCandidate& candidate);
-// Of those, such as are compiled in the process.
 bool uses_compiled_layer(const graph::KernelCandidate& candidate);
+
+// Whether a device is one on which those were seen to be right, and to give the
+// same bits each time.
+bool suits_library_layers(const DeviceProfile& profile);
 
 // The catalogue over all families, on a device of this profile.
 class CudaCatalog final : public graph::KernelCatalog {
@@ -52,6 +57,10 @@ class CudaCatalog final : public graph::KernelCatalog {
   Result<std::vector<graph::KernelCandidate>> candidates(
       const graph::KernelQuery& query) const override;
   Result<cuda::OpCode> code(const graph::KernelQuery& query) const;
+  // False: there were none.
+  bool drop_library_layers() {
+    return std::exchange(settings_.library_layers, false);
+  }
 
  private:
   DeviceProfile profile_;

@@ -45,6 +45,11 @@ class Machine {
     return *kernels_;
   }
   const ops::CudaCatalog& cuda_catalog() const { return *device_catalog_; }
+  // Layers of the library's are made by kernels of ours from here on. False:
+  // there were none.
+  bool use_own_layers() {
+    return device_catalog_ && device_catalog_->drop_library_layers();
+  }
 
   // Unset: the profile's estimates of libraries count.
   void set_library_measure(LibraryMeasure measure) {

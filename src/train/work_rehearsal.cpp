@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "device/cpu/run_program.h"
@@ -17,6 +18,9 @@ namespace plimsoll::train {
 namespace {
 
 namespace fs = std::filesystem;
+
+// How the rehearsal's answer begins where the library has no engine.
+constexpr std::string_view kUnsupported = "unsupported: ";
 
 // What the rehearsal reads: longer than arguments may be.
 class WorkFile {
@@ -55,6 +59,9 @@ Result<LibraryCost> rehearse(const std::string& calibrator,
   PLIMSOLL_ASSIGN(const std::string text,
                   output_of({calibrator, "calibrate", "--threads", "1",
                              "--device", device, "--work", file.path()}));
+  if (text.starts_with(kUnsupported)) {
+    return Error{ErrorCode::unsupported, text.substr(kUnsupported.size())};
+  }
   LibraryCost cost;
   if (!(std::istringstream(text) >> cost.host_bytes >> cost.device_bytes)) {
     return Error{ErrorCode::internal,
@@ -69,8 +76,20 @@ std::optional<std::int64_t> host_bytes_of(const std::string& text) {
   return bytes >= 0 ? std::optional(bytes) : std::nullopt;
 }
 
+// "attention batch_norm product" and so on.
+std::set<std::string> kinds_of(const std::string& work) {
+  std::set<std::string> kinds;
+  std::istringstream lines(work);
+  for (std::string line; std::getline(lines, line);) {
+    std::string times, kind;
+    std::istringstream(line) >> times >> kind;
+    kinds.insert(kind);
+  }
+  return kinds;
+}
+
 // A job's first work is run once; what is looked at beside it (other batch
-// sizes) has the same kinds, or was measured for a job of its own.
+// sizes, other precisions) is run where it has other kinds.
 class WorkMeasure {
  public:
   WorkMeasure(std::string calibrator, std::string device, std::string key)
@@ -83,12 +102,20 @@ class WorkMeasure {
     const auto kept = cached_text(kKind, key, [](const std::string& text) {
       return host_bytes_of(text).has_value();
     });
-    if (kept) return largest_ = std::max(largest_, *host_bytes_of(*kept));
-    if (largest_ > 0) return largest_;
+    if (kept) {
+      known_.merge(kinds_of(work));
+      return largest_ = std::max(largest_, *host_bytes_of(*kept));
+    }
+    const std::set<std::string> kinds = kinds_of(work);
+    if (std::includes(known_.begin(), known_.end(), kinds.begin(),
+                      kinds.end())) {
+      return largest_;
+    }
     PLIMSOLL_ASSIGN(const LibraryCost cost,
                     rehearse(calibrator_, device_, work));
     keep_text(kKind, key, fmt::format("{}\n", cost.host_bytes));
-    return largest_ = cost.host_bytes;
+    known_.insert(kinds.begin(), kinds.end());
+    return largest_ = std::max(largest_, cost.host_bytes);
   }
 
  private:
@@ -97,6 +124,7 @@ class WorkMeasure {
   std::string device_;
   std::string key_;
   std::int64_t largest_ = 0;
+  std::set<std::string> known_;  // kinds that were run
 };
 
 }  // namespace
@@ -121,8 +149,9 @@ Result<LibraryCost> run_library_work(const std::string& device,
   return measure_library_work(*opened, meter, work);
 }
 
-std::string to_text(const LibraryCost& cost) {
-  return fmt::format("{} {}\n", cost.host_bytes, cost.device_bytes);
+std::string to_text(const Result<LibraryCost>& cost) {
+  if (!cost) return fmt::format("{}{}\n", kUnsupported, cost.error().message);
+  return fmt::format("{} {}\n", cost->host_bytes, cost->device_bytes);
 }
 
 }  // namespace plimsoll::train

@@ -15,6 +15,8 @@ LibraryMeasure library_measure_by(std::string calibrator, std::string device,
 // The calibrator's side, for a process of its own: the file has the work.
 Result<LibraryCost> run_library_work(const std::string& device,
                                      const std::string& path);
-std::string to_text(const LibraryCost& cost);
+// An error must be one of what the library does not offer: planning asks for
+// something else then.
+std::string to_text(const Result<LibraryCost>& cost);
 
 }  // namespace plimsoll::train

@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "base/units.h"
+#include "device/cuda_device.h"
 #include "device/shipped_profiles.h"
 #include "ops/cuda_kernels.h"
 #include "train/calibration.h"
@@ -85,13 +88,21 @@ Status set_device_budget(const JobSpec& job, const RunOptions& options,
   return {};
 }
 
-// They are for 16 bits alone: other jobs do not load the library. A plan for a
-// device that is not here takes it to be there.
-bool has_library_layers(const JobSpec& job, const RunOptions& options) {
-  if (size_of(job.train.precision) != 2) return false;
+// A plan for a device that is not here takes the library to be there.
+bool has_library_layers(const RunOptions& options,
+                        const DeviceProfile& device) {
+  if (!ops::suits_library_layers(device)) return false;
   if (options.device_profile) return true;
   const auto module = open_cuda_module();
-  return module && (*module)->layer_library_version().ok();
+  const auto version = module ? (*module)->layer_library_version()
+                              : Result<std::string>(module.error());
+  // The oldest that was seen to have the engines.
+  constexpr std::pair kLeast = {9, 14};
+  std::pair<int, int> found;
+  return version &&
+         std::sscanf(version->c_str(), "%d.%d", &found.first, &found.second) ==
+             2 &&
+         found >= kLeast;
 }
 
 }  // namespace
@@ -131,10 +142,11 @@ Result<Workplace> open_workplace(const JobSpec& job,
   if (target) {
     PLIMSOLL_RETURN_IF_ERROR(
         set_device_budget(job, options, target->memory, place));
+    const ops::CudaSettings settings{
+        .tf32 = job.train.tf32,
+        .library_layers = has_library_layers(options, target->profile)};
     place.machine = std::make_unique<Machine>(
-        std::move(profile), std::move(target->profile),
-        ops::CudaSettings{.tf32 = job.train.tf32,
-                          .library_layers = has_library_layers(job, options)});
+        std::move(profile), std::move(target->profile), settings);
     place.machine->set_library_measure(std::move(target->library_measure));
     place.machine->set_pins_memory(job.memory.pinned);
     if (!options.device_profile) place.machine->set_home(options.device);

@@ -235,7 +235,7 @@ class FakeModule final : public CudaModule {
   }
   Result<std::string> compiler_version() override { return std::string("1"); }
   Result<std::string> layer_library_version() override {
-    return Error{ErrorCode::unsupported, "no convolutions: a fake"};
+    return Error{ErrorCode::unsupported, "no cuDNN: a fake"};
   }
   Result<std::unique_ptr<CudaDevice>> open(int, const std::string&) override {
     hold(0);

@@ -35,7 +35,7 @@ class CudaOpHarness : public ::testing::TestWithParam<Family> {
     auto stream = device->make_stream();
     ASSERT_TRUE(stream) << stream.error().message;
     CudaHarness harness(*device, **stream);
-    const CudaCatalog catalog(device->profile(), {});
+    const CudaCatalog catalog(device->profile(), {.library_layers = true});
     for (const OpRecord& record : GetParam().records()) {
       if (floating != DType::f32 && !has_other_forms(record)) continue;
       const Result<Case> test = make_case(record, floating);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "ops/all_records.h"
 #include "ops/cuda_kernels.h"
+#include "ops/in_dtype.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops {
@@ -15,13 +17,13 @@ using graph::TypeList;
 
 cuda::OpCode code_of(std::string_view op, const TypeList& inputs,
                      const Attrs& attrs, const char* architecture = "sm_90",
-                     CudaSettings settings = {}) {
+                     bool library = true) {
   DeviceProfile profile;
   profile.instruction_set = architecture;
   const auto outputs = find_op(op)->infer(inputs, attrs);
   EXPECT_TRUE(outputs) << outputs.error().message;
   if (!outputs) return {};
-  auto code = CudaCatalog(profile, settings)
+  auto code = CudaCatalog(profile, {.library_layers = library})
                   .code({find_op(op), inputs, *outputs, &attrs});
   EXPECT_TRUE(code) << code.error().message;
   return code ? *std::move(code) : cuda::OpCode();
@@ -52,7 +54,7 @@ cuda::OpCode attention_code(const Heads& of, bool backward) {
 
 TEST(LibraryLayers, LargeAttentionOfHalvesIsTheLibrarys) {
   const cuda::OpCode code = attention_code({}, false);
-  EXPECT_EQ(code.name, "attention:cudnn");
+  EXPECT_EQ(code.name, "attention:cudnn:compiled");
   ASSERT_EQ(code.stages.size(), 1u);
   const auto& made = std::get<cuda::Attention>(code.stages[0]);
   EXPECT_FALSE(made.backward);
@@ -67,7 +69,7 @@ TEST(LibraryLayers, LargeAttentionOfHalvesIsTheLibrarys) {
   EXPECT_EQ(made.part_batch, 16);
   EXPECT_EQ(made.part_heads, 12);
   EXPECT_LE(made.workspace_bytes, code.scratch_bytes);
-  EXPECT_EQ(attention_code({}, true).name, "attention_grad:cudnn");
+  EXPECT_EQ(attention_code({}, true).name, "attention_grad:cudnn:compiled");
 }
 
 TEST(LibraryLayers, WhatTheLibraryDoesNotTakeIsOurs) {
@@ -87,9 +89,14 @@ TEST(LibraryLayers, WhatTheLibraryDoesNotTakeIsOurs) {
   const std::string_view ours = "attention:cuda:256x128:mma";
   EXPECT_EQ(code_of("attention", masked, {}).name, ours);
   EXPECT_EQ(code_of("attention", plain, {}, "sm_80").name, ours);
-  EXPECT_EQ(
-      code_of("attention", plain, {}, "sm_90", {.library_layers = false}).name,
-      ours);
+  EXPECT_EQ(code_of("attention", plain, {}, "sm_90", false).name, ours);
+  TypeList fewer_keys = plain;
+  fewer_keys[1].shape = fewer_keys[2].shape = {16, 512, 12, 64};
+  EXPECT_EQ(code_of("attention", fewer_keys, {}).name,
+            "attention:cudnn:compiled");
+  EXPECT_EQ(code_of("attention", fewer_keys, kCausal).name, ours);
+  fewer_keys[1].shape = fewer_keys[2].shape = {16, 60, 12, 64};
+  EXPECT_EQ(code_of("attention", fewer_keys, {}).name, ours);
 }
 
 // Parts are whole examples or heads of one, keep a device busy, and make the
@@ -109,6 +116,20 @@ TEST(LibraryLayers, BackwardGoesThroughTheHeadsInParts) {
               made.levels_offset_bytes + heads * of.length * 4);
     return std::pair(heads, code.scratch_bytes);
   };
+  const auto most = [](const Heads& of) {
+    std::int64_t operands = 0;
+    for (const TensorType& type : ops::operands(of, true)) {
+      operands += type.bytes();
+    }
+    for (const TensorType& type : ops::operands(of, false)) {
+      operands += type.bytes();
+    }
+    return std::max(64 * kMiB, 2 * operands);
+  };
+  for (const std::int64_t batch : {1, 5, 16, 17, 61, 85, 97}) {
+    const Heads of{.batch = batch};
+    EXPECT_LE(part(of).second, most(of) + 4 * kMiB) << batch;
+  }
   const auto [heads, bytes] = part({});
   EXPECT_EQ(heads, 96);
   EXPECT_LT(bytes, 200 * kMiB);
@@ -131,11 +152,35 @@ TEST(LibraryLayers, BackwardGoesThroughTheHeadsInParts) {
   }
 }
 
-// One head's slopes would be 8 GiB.
+// One head's slopes would be 8 GiB, its operands are 72 MiB.
 TEST(LibraryLayers, SlopesThatAreTooManyAreOurs) {
   const Heads of{.batch = 1, .length = 65536, .heads = 1, .key_heads = 1};
-  EXPECT_EQ(attention_code(of, false).name, "attention:cudnn");
+  EXPECT_EQ(attention_code(of, false).name, "attention:cudnn:compiled");
   EXPECT_EQ(attention_code(of, true).name, "attention_grad:cuda:256x128:mma");
+}
+
+// The records that test the library on a device do reach it.
+TEST(LibraryLayers, RecordsAreTheLibrarys) {
+  DeviceProfile profile;
+  profile.instruction_set = "sm_90";
+  const CudaCatalog catalog(profile, {.library_layers = true});
+  int seen = 0;
+  for (const auto& records :
+       {testing::attention_records(), testing::normalization_records()}) {
+    for (const testing::OpRecord& record : records) {
+      if (record.name.find("_library") == std::string::npos) continue;
+      const auto typed = testing::in_dtype(record, DType::bf16);
+      ASSERT_TRUE(typed) << typed.error().message;
+      const auto code = catalog.code(typed->query());
+      ASSERT_TRUE(code) << code.error().message;
+      EXPECT_TRUE(code->name.ends_with(kCompiledLayer)) << record.name;
+      ++seen;
+      if (!record.name.starts_with("attention_grad_library_some")) continue;
+      const auto& made = std::get<cuda::Attention>(code->stages[0]);
+      EXPECT_LT(made.part_batch * made.part_heads, made.batch * made.heads);
+    }
+  }
+  EXPECT_EQ(seen, 18);
 }
 
 cuda::OpCode batch_norm_code(bool backward, DType dtype, DType parameters,
@@ -154,7 +199,7 @@ TEST(LibraryLayers, LargeBatchesOfHalvesAreTheLibrarys) {
   const Shape x = {32, 56, 28, 64};
   const cuda::OpCode forward =
       batch_norm_code(false, DType::bf16, DType::f32, x);
-  EXPECT_EQ(forward.name, "batch_norm:cudnn");
+  EXPECT_EQ(forward.name, "batch_norm:cudnn:compiled");
   ASSERT_EQ(forward.stages.size(), 2u);
   cuda::BatchNorm wanted;
   wanted.dtype = DType::bf16;
@@ -167,7 +212,7 @@ TEST(LibraryLayers, LargeBatchesOfHalvesAreTheLibrarys) {
   EXPECT_NE(body.find("out2[c]"), std::string::npos);
   const cuda::OpCode backward =
       batch_norm_code(true, DType::f16, DType::f32, {40000, 64});
-  EXPECT_EQ(backward.name, "batch_norm_grad:cudnn");
+  EXPECT_EQ(backward.name, "batch_norm_grad:cudnn:compiled");
   ASSERT_EQ(backward.stages.size(), 1u);
   wanted.backward = true;
   wanted.dtype = DType::f16;
@@ -191,7 +236,7 @@ TEST(LibraryLayers, OnlyJobsWithCompiledOnesPayForThem) {
   candidate.name = attention_code({}, false).name;
   EXPECT_TRUE(uses_layer_library(candidate));
   EXPECT_TRUE(uses_compiled_layer(candidate));
-  candidate.name = "conv2d:cudnn";
+  candidate.name = "conv2d:cudnn:tf32";
   EXPECT_TRUE(uses_layer_library(candidate));
   EXPECT_FALSE(uses_compiled_layer(candidate));
   candidate.name = "attention:cuda:256x128:mma";

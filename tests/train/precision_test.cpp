@@ -282,6 +282,35 @@ TEST(MixedPrecision, IsPlannedForADeviceAndTheCpuBesideIt) {
   EXPECT_LT(bytes[DType::f16], bytes[DType::f32]);
 }
 
+// Where the library turns out to have no engine for a layer, ours makes it.
+TEST(MixedPrecision, LayersThatTheLibraryHasNotAreOurs) {
+  Machine machine(*cpu_profile(2, ""), *shipped_profile("h200"),
+                  ops::CudaSettings{.library_layers = true});
+  JobSpec job = wide_job(1024, 2, DType::bf16);
+  LayerSpec norm;
+  norm.type = "batch_normalization";
+  job.model.layers.insert(job.model.layers.begin() + 1, norm);
+  job.train.batch = 2048;
+  const auto compiled = [&] {
+    const auto planned = plan_programs(job, *open_data(job, 2), machine);
+    EXPECT_TRUE(planned.ok()) << planned.error().message;
+    int found = 0;
+    for (const PlannedProgram& program : planned->programs) {
+      for (const graph::Instruction& step : program.lowered.instructions) {
+        found += ops::uses_compiled_layer(step.kernel) ? 1 : 0;
+      }
+    }
+    return found;
+  };
+  EXPECT_GT(compiled(), 0);
+  machine.set_library_measure(
+      [](const std::string& work) -> Result<std::int64_t> {
+        if (work.find("batch_norm") == std::string::npos) return 0;
+        return Error{ErrorCode::unsupported, "no engine"};
+      });
+  EXPECT_EQ(compiled(), 0);
+}
+
 TEST(MixedPrecision, IsARemedyThatWorks) {
   Machine machine(*cpu_profile(2, ""));
   const JobSpec job = wide_job(1024, 6, DType::f32);

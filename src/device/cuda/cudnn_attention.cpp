@@ -228,7 +228,7 @@ Result<CudnnPlan> choose_cudnn_attention(cudnnHandle_t handle,
   error.message += fmt::format(
       " (attention, {}, {} of [{}, {}, {}, {}] to {} keys of {} heads)",
       attention.backward ? "backward" : "forward", name_of(attention.dtype),
-      attention.batch, attention.queries, attention.heads, attention.width,
+      attention.part_batch, attention.queries, attention.heads, attention.width,
       attention.keys, attention.key_heads);
   return error;
 }

@@ -138,7 +138,7 @@ Result<std::unique_ptr<CudaWork>> make_cudnn_convolution(
   if (!graph) return named(std::move(graph).error());
   const bool full = convolution.dtype == DType::f32 && !convolution.tf32;
   auto plan =
-      CudnnPlan::choose(handle, *graph,
+      CudnnPlan::choose(handle, *std::move(graph),
                         {.full_precision = full,
                          .last_resort = convolution.output == convolution.dtype,
                          .workspace_bytes = convolution.workspace_bytes});

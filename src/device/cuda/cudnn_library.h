@@ -1,4 +1,4 @@
-// cuDNN's graph interface, opened by name: its libraries cost memory that only
+// cuDNN's graph interface, opened by name: its engines cost memory that only
 // jobs with its layers pay for.
 #pragma once
 

@@ -59,8 +59,7 @@ Result<bool> may_run(const CudnnDescriptor& engine, const CudnnLimits& limits) {
 
 }  // namespace
 
-Result<CudnnPlan> CudnnPlan::choose(cudnnHandle_t handle,
-                                    const CudnnGraph& graph,
+Result<CudnnPlan> CudnnPlan::choose(cudnnHandle_t handle, CudnnGraph graph,
                                     const CudnnLimits& limits) {
   PLIMSOLL_RETURN_IF_ERROR(graph.status());
   CudnnPlan made;
@@ -68,7 +67,6 @@ Result<CudnnPlan> CudnnPlan::choose(cudnnHandle_t handle,
   made.ids_ = graph.operand_ids();
   made.ids_.insert(made.ids_.end(), graph.number_ids().begin(),
                    graph.number_ids().end());
-  made.numbers_ = graph.numbers();
   std::vector<cudnnBackendDescriptor_t> operations;
   for (const CudnnDescriptor& operation : graph.operations()) {
     operations.push_back(operation.raw());
@@ -82,6 +80,7 @@ Result<CudnnPlan> CudnnPlan::choose(cudnnHandle_t handle,
       std::ssize(operations), operations.data()));
   PLIMSOLL_RETURN_IF_ERROR(made.graph_.finalize());
   PLIMSOLL_RETURN_IF_ERROR(made.try_modes(limits));
+  made.parts_ = std::move(graph);
   return made;
 }
 
@@ -167,7 +166,7 @@ Status CudnnPlan::launch(Stream& stream, std::span<void* const> pointers,
       CudnnDescriptor pack,
       CudnnDescriptor::create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
   std::vector<const void*> places(pointers.begin(), pointers.end());
-  for (const float& number : numbers_) places.push_back(&number);
+  for (const float& number : parts_.numbers()) places.push_back(&number);
   PLIMSOLL_RETURN_IF_ERROR(pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids_));
   PLIMSOLL_RETURN_IF_ERROR(pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
                                     CUDNN_TYPE_VOID_PTR, std::ssize(places),

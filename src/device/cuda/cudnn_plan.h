@@ -21,7 +21,7 @@ class CudnnPlan {
  public:
   // The first engine of the heuristic's that keeps to the limits and gives the
   // same bits each time.
-  static Result<CudnnPlan> choose(cudnnHandle_t handle, const CudnnGraph& graph,
+  static Result<CudnnPlan> choose(cudnnHandle_t handle, CudnnGraph graph,
                                   const CudnnLimits& limits);
 
   // Pointers of the graph's operands, in their order.
@@ -39,9 +39,9 @@ class CudnnPlan {
                           const CudnnLimits& limits);
 
   cudnnHandle_t handle_ = nullptr;
+  CudnnGraph parts_;  // the library does not say what it copies
   CudnnDescriptor graph_;
   std::vector<std::int64_t> ids_;  // of operands, then of numbers
-  std::vector<float> numbers_;
   CudnnDescriptor plan_;
   std::int64_t engine_ = -1;
   std::int64_t workspace_bytes_ = 0;

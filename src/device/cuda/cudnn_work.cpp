@@ -20,7 +20,8 @@ class SharedPlans {
       Result<CudnnPlan> (*choose)(cudnnHandle_t, const Work&)) {
     std::erase_if(kept_, [](const Kept& kept) { return kept.plan.expired(); });
     for (const Kept& kept : kept_) {
-      if (kept.work == work) return kept.plan.lock();
+      if (kept.work != work) continue;
+      if (auto plan = kept.plan.lock()) return plan;
     }
     PLIMSOLL_ASSIGN(CudnnPlan chosen, choose(handle, work));
     auto plan = std::make_shared<const CudnnPlan>(std::move(chosen));
@@ -49,8 +50,11 @@ class OpenCudnn final : public CudnnWork {
   }
   Result<std::unique_ptr<CudaWork>> prepare(
       const Attention& attention) override {
-    PLIMSOLL_ASSIGN(auto plan, attentions_.find(handle_, attention,
-                                                choose_cudnn_attention));
+    // What does not change a launch.
+    Attention kind = attention;
+    kind.batch = kind.levels_offset_bytes = 0;
+    PLIMSOLL_ASSIGN(auto plan,
+                    attentions_.find(handle_, kind, choose_cudnn_attention));
     return make_cudnn_attention(attention, std::move(plan));
   }
   Result<std::unique_ptr<CudaWork>> prepare(

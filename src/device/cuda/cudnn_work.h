@@ -1,5 +1,5 @@
 // Work of cuDNN as the module's other files see it. The library is opened by
-// name when a job first needs it. Engines are chosen once, by its own
+// name when a job first asks for it. Engines are chosen once, by its own
 // heuristic, within the workspace that the plan gives: such as give the same
 // bits each time.
 #pragma once

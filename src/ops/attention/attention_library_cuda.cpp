@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 
 namespace plimsoll::ops {
@@ -14,24 +16,33 @@ constexpr std::int64_t kWidthGrain = 8;
 constexpr std::int64_t kMostWidth = 128;
 constexpr std::int64_t kLeastPositions = 64;
 
+// Numbers that it may count elements in.
+constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
+
 // Backward lets its slopes lie in memory, in tiles, so that dq is summed in one
-// order. A launch has as many heads as keep a large device busy, a block for
-// each tile of keys: the longer, the fewer, and memory stays linear in the
-// positions. At GPT-2's shape on an H200 (16 x 1,024, 12 heads of 64) 49 MiB
-// take 544 us, 97 take 429, 193 take 357, all at once 385 and 316.
+// order. A launch takes a part of the heads, with a block for each tile of
+// keys: as few as keep a large device busy, and not so many that slopes need
+// more than twice the memory of the operands. So memory is linear in the
+// positions. At GPT-2's shape on an H200 (16 x 1,024, 12 heads of 64) 192
+// blocks with 49 MiB take 544 us, 384 with 97 take 429, 768 with 193 take 357,
+// all at once, 385 MiB, 316.
 constexpr std::int64_t kSlopeTile = 64;
 constexpr std::int64_t kKeyTile = 128;
 constexpr std::int64_t kBusyBlocks = 512;
-constexpr std::int64_t kMostSlopeBytes = 2 * kGiB;
+constexpr std::int64_t kLeastBlocks = 128;
+constexpr std::int64_t kFewSlopeBytes = 64 * kMiB;
 constexpr std::int64_t kSpareBytes = kMiB;
 
 bool suits_library(const AttentionShape& shape, DType dtype) {
   const double products =
       static_cast<double>(shape.batch * shape.heads * shape.width) *
       shape.pairs();
+  const std::int64_t elements = shape.batch * shape.heads * shape.width *
+                                std::max(shape.queries, shape.keys);
   return size_of(dtype) == 2 && !shape.mask && products > kSmallAttention &&
-         shape.width % kWidthGrain == 0 && shape.width <= kMostWidth &&
-         shape.queries >= kLeastPositions && shape.keys >= kLeastPositions &&
+         elements <= kMostElements && shape.width % kWidthGrain == 0 &&
+         shape.width <= kMostWidth && shape.queries >= kLeastPositions &&
+         shape.keys >= kLeastPositions &&
          (!shape.causal || shape.queries == shape.keys);
 }
 
@@ -40,29 +51,49 @@ std::int64_t slope_bytes(const AttentionShape& shape, std::int64_t heads) {
          round_up(shape.keys, kSlopeTile) * 2;
 }
 
-// Whole examples, or a divisor of one's heads, with rows of sums that begin at
-// a multiple of 16 bytes.
-void cut(const AttentionShape& shape, cuda::Attention& made) {
-  const std::int64_t tiles = (shape.keys + kKeyTile - 1) / kKeyTile;
-  const auto fits = [&](std::int64_t heads) {
-    return heads * tiles >= kBusyBlocks && heads * shape.queries % 4 == 0;
-  };
-  for (std::int64_t heads = shape.group(); heads < shape.heads;
-       heads += shape.group()) {
-    if (shape.heads % heads == 0 && fits(heads)) {
-      made.part_batch = 1;
-      made.part_heads = heads;
-      return;
+struct Part {
+  std::int64_t batch = 0;  // 0: none suits
+  std::int64_t heads = 0;
+  std::int64_t all_heads() const { return batch * heads; }
+};
+
+// Heads of one example or of several, a divisor of each, whose rows of sums
+// begin at multiples of 16 bytes.
+class Parts {
+ public:
+  Parts(const AttentionShape& shape, std::int64_t operand_bytes)
+      : shape_(shape),
+        most_slope_bytes_(std::max(kFewSlopeBytes, 2 * operand_bytes)) {}
+
+  // The smallest that keeps the device busy, else the largest.
+  Part best() {
+    for (std::int64_t heads = shape_.group(); heads < shape_.heads;
+         heads += shape_.group()) {
+      if (shape_.heads % heads == 0) consider({1, heads});
     }
+    for (std::int64_t batch = 1; batch <= shape_.batch; ++batch) {
+      if (shape_.batch % batch == 0) consider({batch, shape_.heads});
+    }
+    return best_;
   }
-  made.part_heads = shape.heads;
-  made.part_batch = 1;
-  while (made.part_batch < shape.batch &&
-         (shape.batch % made.part_batch != 0 ||
-          !fits(made.part_batch * shape.heads))) {
-    ++made.part_batch;
+
+ private:
+  std::int64_t blocks(const Part& part) const {
+    return part.all_heads() * ((shape_.keys + kKeyTile - 1) / kKeyTile);
   }
-}
+  // In the order of their sizes.
+  void consider(const Part& part) {
+    const bool whole = part.all_heads() == shape_.batch * shape_.heads;
+    const bool aligned = part.all_heads() * shape_.queries % 4 == 0;
+    if (!whole && (!aligned || blocks(part) < kLeastBlocks)) return;
+    if (slope_bytes(shape_, part.all_heads()) > most_slope_bytes_) return;
+    if (best_.batch == 0 || blocks(best_) < kBusyBlocks) best_ = part;
+  }
+
+  const AttentionShape& shape_;
+  const std::int64_t most_slope_bytes_;
+  Part best_;
+};
 
 }  // namespace
 
@@ -87,12 +118,17 @@ std::optional<cuda::OpCode> library_attention(const graph::KernelQuery& query,
   made.part_heads = shape.heads;
   made.workspace_bytes = kSpareBytes;
   cuda::OpCode code;
-  code.name = fmt::format("{}{}", query.op->name, kLayerLibrary);
+  code.name = fmt::format("{}{}", query.op->name, kCompiledLayer);
   code.matrix_units = true;
   if (backward) {
-    cut(shape, made);
-    const std::int64_t heads = made.part_batch * made.part_heads;
-    if (slope_bytes(shape, heads) > kMostSlopeBytes) return {};
+    const Part part =
+        Parts(shape, static_cast<std::int64_t>(bytes_of(query.inputs) +
+                                               bytes_of(query.outputs)))
+            .best();
+    if (part.batch == 0) return {};
+    made.part_batch = part.batch;
+    made.part_heads = part.heads;
+    const std::int64_t heads = part.all_heads();
     made.workspace_bytes += slope_bytes(shape, heads);
     // dk and dv of each head, before those of a group are summed.
     if (shape.group() > 1) {

@@ -14,6 +14,9 @@ using graph::KernelQuery;
 
 // Up to so many elements functions of ours cost less than the library.
 constexpr std::int64_t kSmallBatch = 1 << 20;
+// Numbers that it may count elements in.
+constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kLeastRows = 1024;
 // Its kernels read so many channels at once.
 constexpr std::int64_t kChannelGrain = 8;
 // What it may use: 0.3 MiB was the most seen, of 256 channels.
@@ -28,7 +31,8 @@ bool suits_library(const KernelQuery& query, const NormForm& form) {
   const bool whole = form.gradient ? form.dgamma >= 0 && form.dbeta >= 0
                                    : form.gamma >= 0 && form.beta >= 0;
   if (form.kind != NormKind::batch || !whole ||
-      x.shape.elements() <= kSmallBatch ||
+      x.shape.elements() <= kSmallBatch || x.shape.elements() > kMostElements ||
+      x.shape.elements() / x.shape.extent(-1) < kLeastRows ||
       x.shape.extent(-1) % kChannelGrain != 0) {
     return false;
   }
@@ -85,7 +89,7 @@ std::optional<cuda::OpCode> library_batch_norm(const KernelQuery& query,
   made.epsilon = query.attrs->get<double>("epsilon");
   made.workspace_bytes = kLeastWorkspace + channels * kChannelWorkspace;
   cuda::OpCode code;
-  code.name = fmt::format("{}{}", query.op->name, kLayerLibrary);
+  code.name = fmt::format("{}{}", query.op->name, kCompiledLayer);
   code.scratch_bytes = made.workspace_bytes;
   code.stages.emplace_back(made);
   if (!form.gradient) code.stages.emplace_back(variance_function(query));

@@ -65,8 +65,7 @@ class CudaBackend final : public Backend {
   explicit CudaBackend(CudaMachine machine)
       : machine_(std::move(machine)),
         // Loops by hand change scalars, seeds and windows.
-        catalog_(machine_.profile,
-                 {.library_layers = false, .late_numbers = true}),
+        catalog_(machine_.profile, {.late_numbers = true}),
         program_catalog_(machine_.profile, {}) {
     const char* const fails = std::getenv(kPlantVariable);
     if (fails != nullptr) planted_ = fails;

@@ -136,7 +136,7 @@ void add_large(Records& records) {
   // number, groups, some examples at a time, some heads at a time.
   records.large("library", {2, 320, 320, 4, 4, 64}, kCausal);
   records.large("library_odd", {1, 201, 266, 6, 6, 128});
-  records.large("library_grouped", {1, 256, 256, 8, 2, 64}, kCausal);
+  records.large("library_grouped", {2, 256, 256, 8, 2, 64}, kCausal);
   records.large("library_some_examples", {66, 64, 256, 8, 8, 8});
   records.large("library_some_heads", {1, 64, 64, 1024, 1024, 8});
   // The largest score changes from block to block; scores are of hundreds, so
