@@ -34,8 +34,9 @@ struct DeviceProfile {
   // driver holds there for it.
   std::int64_t runtime_floor_bytes = 0;
   // The host's process when it drives such a device, and what the libraries of
-  // matrix products and of convolutions add to it once a job uses them; the
-  // latter on the device too. Of the CPU: its own library of convolutions.
+  // matrix products and of layers (its convolutions) add to it once a job uses
+  // them; the latter on the device too. Of the CPU: its own library's code for
+  // convolutions.
   std::int64_t host_floor_bytes = 0;
   std::int64_t host_product_bytes = 0;
   std::int64_t host_convolution_bytes = 0;
