@@ -148,6 +148,10 @@ bool uses_layer_library(const graph::KernelCandidate& candidate) {
   return candidate.name.find(kLayerLibrary) != std::string::npos;
 }
 
+bool uses_library_convolution(const graph::KernelCandidate& candidate) {
+  return uses_layer_library(candidate) && !uses_compiled_layer(candidate);
+}
+
 bool uses_compiled_layer(const graph::KernelCandidate& candidate) {
   return candidate.name.find(kCompiledLayer) != std::string::npos;
 }

@@ -42,6 +42,7 @@ inline constexpr std::string_view kCompiledLayer = ":cudnn:compiled";
 // products, or in that of layers.
 bool uses_product_library(const graph::KernelCandidate& candidate);
 bool uses_layer_library(const graph::KernelCandidate& candidate);
+bool uses_library_convolution(const graph::KernelCandidate& candidate);
 bool uses_compiled_layer(const graph::KernelCandidate& candidate);
 
 // Whether a device is one on which those were seen to be right, and to give the

@@ -239,6 +239,7 @@ TEST(LibraryLayers, OnlyJobsWithCompiledOnesPayForThem) {
   candidate.name = "conv2d:cudnn:tf32";
   EXPECT_TRUE(uses_layer_library(candidate));
   EXPECT_FALSE(uses_compiled_layer(candidate));
+  EXPECT_TRUE(uses_library_convolution(candidate));
   candidate.name = "attention:cuda:256x128:mma";
   EXPECT_FALSE(uses_layer_library(candidate));
 }
