@@ -18,16 +18,18 @@ constexpr std::int64_t kBatch = 32;
 
 class TracedBench {
  public:
-  explicit TracedBench(const BenchJob& bench, int threads)
+  TracedBench(const BenchJob& bench, int threads, bool shuffle)
       : bench_(bench),
         session_({.host = "1GiB", .threads = threads}),
         features_(features_of(bench)),
         labels_(labels_of(bench)),
         data_(data::from_arrays(features_.data(), {bench.widths.front()},
                                 labels_.data(), {bench.widths.back()},
-                                bench.examples)
-                  .batch(kBatch)),
+                                bench.examples)),
         model_(layers()) {
+    // Without shuffling batches are read where the arrays lie.
+    data_ = shuffle ? data_.shuffle().batch(kBatch).prefetch(4)
+                    : data_.batch(kBatch);
     model_.compile(session_, {.optimizer = Adam{}, .loss = loss()});
     for (std::size_t i = 0; i + 1 < bench.widths.size(); ++i) {
       variables_.emplace_back(
@@ -109,8 +111,8 @@ class TracedBench {
   std::vector<Variable> variables_;
 };
 
-void run(const BenchJob& job, int threads, int rounds) {
-  TracedBench bench(job, threads);
+void run(const BenchJob& job, int threads, int rounds, bool shuffle) {
+  TracedBench bench(job, threads, shuffle);
   double fit = 0;
   double steps = 0;
   double loop = 0;
@@ -132,10 +134,12 @@ int main(int argc, char** argv) {
   CLI::App app("A traced loop beside fit()");
   int threads = 2;
   int rounds = 5;
+  bool shuffle = false;
   app.add_option("--threads", threads);
   app.add_option("--rounds", rounds);
+  app.add_flag("--shuffle", shuffle, "shuffled, four batches read ahead");
   CLI11_PARSE(app, argc, argv);
   for (const auto& job : plimsoll::bench_jobs()) {
-    plimsoll::run(job, threads, rounds);
+    plimsoll::run(job, threads, rounds, shuffle);
   }
 }

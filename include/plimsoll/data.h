@@ -108,9 +108,10 @@ struct Dataset {
 };
 
 Dataset from_npy(std::string features, std::string labels);
-// Borrowed without a copy: the arrays must outlive their use. Row-major, one
-// example after another. Arrays of 1 MiB and more that are mapped files are
-// refused: reading them would pull the whole file into memory.
+// Borrowed without a copy: the arrays must outlive their use, and stay as they
+// are meanwhile. Row-major, one example after another. Arrays of 1 MiB and more
+// that are mapped files are refused: reading them would pull the whole file
+// into memory.
 Dataset from_arrays(const float* features, std::vector<std::int64_t> shape,
                     const float* labels, std::vector<std::int64_t> label_shape,
                     std::int64_t examples);
@@ -157,7 +158,9 @@ class Iterator {
   Iterator& operator=(Iterator&&) noexcept;
 
   ExampleBatch next();
-  // The same, copied; false when the epoch is over.
+  // The same; false when the epoch is over. They have memory of their own,
+  // which is written only if somebody still holds them when the iterator goes
+  // on.
   TensorBatch next_tensors();
   // Goes to the beginning of an epoch.
   void start(std::int64_t epoch);

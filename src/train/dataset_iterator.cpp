@@ -2,10 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/units.h"
 #include "data/autotune.h"
 #include "memory/arena.h"
 #include "train/dataset.h"
@@ -18,6 +20,20 @@ namespace {
 
 using train::JobInput;
 using train::JobSpec;
+
+// A small batch in the caller's arrays waits for memory longer than it is
+// computed on, unless the one behind it is asked for meanwhile. In the
+// second-level cache it is in nobody's way.
+constexpr std::uintptr_t kAskedForBytes = 64 * kKiB;
+
+void ask_for(const float* behind, std::uintptr_t bytes) {
+  constexpr std::uintptr_t kLineBytes = 64;
+  const auto start = reinterpret_cast<std::uintptr_t>(behind);
+  for (std::uintptr_t at = 0; at < bytes; at += kLineBytes) {
+    // Where there is nothing, nothing happens.
+    __builtin_prefetch(reinterpret_cast<const void*>(start + at), 0, 2);
+  }
+}
 
 JobSpec job_of(const Dataset& set, std::int64_t seed) {
   JobSpec job;
@@ -97,8 +113,50 @@ struct Iterator::Impl final : train::SessionUser {
   std::unique_ptr<BatchFeeder> feeder;
   int held = -1;
   ExampleBatch undelivered;  // there was no memory for its tensors
+  // Features and labels, for batches of so many examples.
+  std::int64_t typed_examples = 0;
+  std::array<graph::TensorType, 2> types;
+  // The last batch's tensors, as far as they read it where it lies.
+  std::array<std::weak_ptr<runtime::Value>, 2> lent;
+
+  void set_types(std::int64_t examples) {
+    if (examples == typed_examples) return;
+    const auto type = [&](const FieldSpec& field) {
+      std::vector<Dim> dims = {Dim(examples)};
+      const Shape one = train::shape_of(field.shape);
+      dims.insert(dims.end(), one.dims().begin(), one.dims().end());
+      return graph::TensorType{DType::f32, Shape(std::move(dims))};
+    };
+    types = {type(fed.input.features_field()), type(fed.input.labels_field())};
+    typed_examples = examples;
+  }
+
+  std::shared_ptr<runtime::Value> lend(runtime::Eager& eager, std::size_t field,
+                                       const float* from) {
+    const auto bytes = static_cast<std::size_t>(types[field].bytes());
+    auto value = value_or_throw(eager.lend(
+        types[field], {reinterpret_cast<const std::byte*>(from), bytes}));
+    lent[field] = value;
+    if (held < 0 && bytes < kAskedForBytes) {
+      ask_for(from + types[field].shape.elements(), bytes);
+    }
+    return value;
+  }
+
+  ~Impl() override { take_back(); }
+
+  // Before the batch's memory is another's: whoever still has a tensor of it
+  // gets a copy.
+  void take_back() noexcept {
+    for (auto& one : lent) {
+      if (const auto value = one.lock()) value->keep();
+      one.reset();
+    }
+    undelivered = {};
+  }
 
   void release() {
+    take_back();
     if (held >= 0) feeding().release(held);
     held = -1;
   }
@@ -111,6 +169,7 @@ struct Iterator::Impl final : train::SessionUser {
   }
 
   void let_go() noexcept override {
+    take_back();
     held = -1;
     feeder.reset();
     arena = Arena();
@@ -146,7 +205,6 @@ Iterator Dataset::iterate(Session& session, std::int64_t seed) const {
 }
 
 ExampleBatch Iterator::next() {
-  impl_->undelivered = {};
   impl_->release();
   const Batch batch = value_or_throw(impl_->feeding().next());
   if (batch.examples == 0) return {};
@@ -159,7 +217,7 @@ ExampleBatch Iterator::next() {
 
 TensorBatch Iterator::next_tensors() {
   impl_->feeding();  // throws once the session is closed
-  const auto eager = impl_->joined()->eager();
+  const auto& eager = impl_->joined()->eager();
   if (!eager) {
     throw_error({ErrorCode::bad_input,
                  "the session is for planning alone: it has no tensors"});
@@ -167,24 +225,15 @@ TensorBatch Iterator::next_tensors() {
   ExampleBatch& batch = impl_->undelivered;
   if (batch.examples == 0) batch = next();
   if (batch.examples == 0) return {};
-  const auto copied = [&](const float* from, const FieldSpec& field) {
-    std::vector<Dim> dims = {Dim(batch.examples)};
-    const Shape one = train::shape_of(field.shape);
-    dims.insert(dims.end(), one.dims().begin(), one.dims().end());
-    const graph::TensorType type{DType::f32, Shape(std::move(dims))};
-    const auto bytes = static_cast<std::size_t>(type.bytes());
-    return Tensor(value_or_throw(eager->from_bytes(
-        type, {reinterpret_cast<const std::byte*>(from), bytes})));
-  };
-  const JobInput& input = impl_->fed.input;
-  TensorBatch made{copied(batch.features, input.features_field()),
-                   copied(batch.labels, input.labels_field())};
+  impl_->set_types(batch.examples);
+  auto features = impl_->lend(*eager, 0, batch.features);
+  auto labels = impl_->lend(*eager, 1, batch.labels);
   batch = {};
-  return made;
+  return {Tensor(std::move(features)), Tensor(std::move(labels))};
 }
 
 void Iterator::start(std::int64_t epoch) {
-  impl_->undelivered = {};
+  impl_->take_back();
   impl_->held = -1;
   throw_if_error(impl_->feeding().start({epoch, 0, {}}));
 }
@@ -214,8 +263,8 @@ void Iterator::restore(const std::string& position) {
   if (!at.stream.fits()) {
     throw_error({ErrorCode::bad_input, "not a position: too long"});
   }
+  impl_->take_back();
   impl_->held = -1;
-  impl_->undelivered = {};
   throw_if_error(impl_->feeding().start(at));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/units.h"
 #include "runtime/eager/host_backend.h"
@@ -17,6 +18,8 @@ using graph::TensorType;
 constexpr std::size_t kPreparedOps = 512;
 
 ValuePtr view_of(const ValuePtr& of, const TensorType& type) {
+  // The view's address is fixed.
+  std::const_pointer_cast<Value>(of)->keep();
   auto value = std::make_shared<Value>();
   value->type = type;
   value->id = next_value_id();
@@ -37,6 +40,12 @@ std::uint64_t next_value_id() {
 
 Value::~Value() {
   if (block.data) home->give_back(block);
+}
+
+void Value::keep() noexcept {
+  if (block.data == nullptr || data == block.data) return;
+  std::memcpy(block.data, data, static_cast<std::size_t>(type.bytes()));
+  data = block.data;
 }
 
 Eager::Eager(const EagerMachine& machine)
@@ -148,6 +157,19 @@ Result<ValuePtr> Eager::from_bytes(TensorType type,
     PLIMSOLL_RETURN_IF_ERROR(backend_->write(value->data, bytes));
   }
   return ValuePtr(value);
+}
+
+Result<std::shared_ptr<Value>> Eager::lend(const TensorType& type,
+                                           std::span<const std::byte> bytes) {
+  PLIMSOLL_ASSIGN(auto value, make(type));
+  if (bytes.empty()) return value;
+  if (backend_->space() == Space::host) {
+    // Nobody writes there: what is written to is kept first.
+    value->data = const_cast<std::byte*>(bytes.data());
+  } else {
+    PLIMSOLL_RETURN_IF_ERROR(backend_->write(value->data, bytes));
+  }
+  return value;
 }
 
 Result<ValuePtr> Eager::from_pieces(TensorType type, const Fill& fill) {

@@ -66,7 +66,11 @@ class Eager : public std::enable_shared_from_this<Eager> {
   // The bytes of an array of the caller's, copied.
   Result<ValuePtr> from_bytes(graph::TensorType type,
                               std::span<const std::byte> bytes);
-  // The same, of numbers that are made piece by piece, in order.
+  // The same; on the host they are read where they lie until Value::keep(),
+  // for which memory is taken here. Who lends calls it before they go.
+  Result<std::shared_ptr<Value>> lend(const graph::TensorType& type,
+                                      std::span<const std::byte> bytes);
+  // As from_bytes(), of numbers that are made piece by piece, in order.
   Result<ValuePtr> from_pieces(graph::TensorType type, const Fill& fill);
   // Bytes of this session's memory, in order with all else.
   Status copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {

@@ -30,6 +30,9 @@ struct Value {
 
   Value() = default;
   ~Value();  // gives the block back
+  // A lent value (Eager::lend) gets its bytes into its block; others stay as
+  // they are. Before it has a view, is written to, or the lender's memory goes.
+  void keep() noexcept;
   Value(const Value&) = delete;
   Value& operator=(const Value&) = delete;
 };

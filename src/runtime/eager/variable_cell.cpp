@@ -29,6 +29,7 @@ void share(VariableCell& variable, ValuePtr value) {
     return;
   }
   variable.value = std::const_pointer_cast<Value>(std::move(value));
+  variable.value->keep();
   variable.value->id = next_value_id();
   Value& own = *variable.value;
   own.home->pool().hand_over(own.block, variable.owner);
