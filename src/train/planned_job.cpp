@@ -15,6 +15,7 @@
 #include "ops/cuda_kernels.h"
 #include "ops/standard_ops.h"
 #include "plan/validator.h"
+#include "train/compiled_layers.h"
 #include "train/library_work.h"
 
 namespace plimsoll::train {
@@ -346,33 +347,7 @@ class JobPlanner {
     return (uses(ops::uses_product_library) ? device.host_product_bytes : 0) +
            (uses(ops::uses_library_convolution) ? device.host_convolution_bytes
                                                 : 0) +
-           compiled_layer_bytes();
-  }
-
-  // On an H200 the first engine that is compiled took 101 MiB while that
-  // lasted, further ones of attention 34 to 40, those of batch normalization
-  // with all of ResNet-50's and MobileNetV2's shapes 158 and 165 together.
-  std::int64_t compiled_layer_bytes() const {
-    constexpr std::int64_t kCompilerBytes = 96 * kMiB;
-    constexpr std::int64_t kAttentionBytes = 40 * kMiB;
-    constexpr std::int64_t kBatchNormBytes = 4 * kMiB;
-    std::int64_t bytes = 0;
-    for (const std::string& kind : compiled_layers()) {
-      bytes +=
-          kind.starts_with("attention") ? kAttentionBytes : kBatchNormBytes;
-    }
-    return bytes > 0 ? kCompilerBytes + bytes : 0;
-  }
-
-  std::set<std::string> compiled_layers() const {
-    std::set<std::string> kinds;
-    for (const PlannedProgram& program : planned_.programs) {
-      for (const graph::Instruction& step : program.lowered.instructions) {
-        if (!ops::uses_compiled_layer(step.kernel)) continue;
-        kinds.insert(step.kernel.name + graph::to_string(step.input_types));
-      }
-    }
-    return kinds;
+           compiled_layer_bytes(planned_.programs);
   }
 
   bool uses(bool (*library)(const graph::KernelCandidate&)) const {

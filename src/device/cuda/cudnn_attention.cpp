@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "device/cuda/operand_address.h"
+
 namespace plimsoll::cuda {
 namespace {
 
@@ -184,13 +186,15 @@ class CudnnAttention final : public CudaWork {
         (batch * of_.keys * of_.key_heads + head / group) * of_.width * size;
     const std::int64_t by_row =
         (batch * of_.heads + head) * of_.queries * size_of(DType::f32);
-    // Libraries take results as mutable; operands are only read.
-    const auto in = [&](int number, std::int64_t offset) -> void* {
-      return static_cast<std::byte*>(const_cast<void*>(inputs[number])) +
-             offset;
+    using Of = Operand::Of;
+    const auto at = [&](Of of, int number, std::int64_t offset) -> void* {
+      return address_of({of, number, offset}, inputs, outputs, scratch);
     };
-    const auto out = [&](int number, std::int64_t offset) -> void* {
-      return static_cast<std::byte*>(outputs[number]) + offset;
+    const auto in = [&](int number, std::int64_t offset) {
+      return at(Of::input, number, offset);
+    };
+    const auto out = [&](int number, std::int64_t offset) {
+      return at(Of::output, number, offset);
     };
     if (!of_.backward) {
       void* const pointers[] = {in(0, by_query), in(1, by_key), in(2, by_key),
@@ -198,16 +202,11 @@ class CudnnAttention final : public CudaWork {
       return plan_->launch(stream, pointers, scratch);
     }
     void* const pointers[] = {
-        in(0, by_query),
-        in(1, by_query),
-        in(2, by_key),
-        in(3, by_key),
-        in(4, by_query),
-        in(5, by_row),
-        out(0, by_query),
-        out(1, by_key),
-        out(2, by_key),
-        static_cast<std::byte*>(scratch) + of_.levels_offset_bytes};
+        in(0, by_query),  in(1, by_query),
+        in(2, by_key),    in(3, by_key),
+        in(4, by_query),  in(5, by_row),
+        out(0, by_query), out(1, by_key),
+        out(2, by_key),   at(Of::scratch, 0, of_.levels_offset_bytes)};
     return plan_->launch(stream, pointers, scratch);
   }
 

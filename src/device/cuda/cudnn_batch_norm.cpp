@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "device/cuda/operand_address.h"
+
 namespace plimsoll::cuda {
 namespace {
 
@@ -70,8 +72,8 @@ class CudnnBatchNorm final : public CudaWork {
 
   Status launch(Stream& stream, const void* const* inputs, void* const* outputs,
                 void* scratch) override {
-    const auto in = [&](int number) {
-      return const_cast<void*>(inputs[number]);
+    const auto in = [&](int number) -> void* {
+      return address_of({Operand::Of::input, number}, inputs, outputs, scratch);
     };
     if (backward_) {
       void* const pointers[] = {in(0), in(1),      in(2),      in(3),
