@@ -11,7 +11,6 @@
 #include "device/cuda_device.h"
 #include "kernels/device_timer.h"
 #include "ops/normalization/norm_form.h"
-#include "ops/pooling/pool_shape.h"
 #include "ops/registry.h"
 
 namespace plimsoll {

@@ -125,7 +125,9 @@ int run(const CompileKernelCommand& command) {
   const auto module = open_cuda_module();
   if (!module) return fail(module.error());
   const auto code = (*module)->compile(source, command.architecture);
-  return code ? kDone : fail(code.error());
+  // What may not be run is kept too, for who asked.
+  const bool kept = code || code.error().code == ErrorCode::unsupported;
+  return kept ? kDone : fail(code.error());
 }
 
 }  // namespace plimsoll::cli

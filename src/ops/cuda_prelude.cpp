@@ -148,6 +148,18 @@ template <class T, int N> struct alignas(sizeof(T) * N) Vec { T v[N]; };
 template <int N, class T> DEVICE Vec<T, N> read(const T* from) {
   return *(const Vec<T, N>*)from;
 }
+// Of any type, in pieces of 16 bytes at the most.
+template <int N, class C, class T> DEVICE Vec<C, N> read_as(const T* from) {
+  const int some = N * sizeof(T) <= 16 ? N : 16 / (int)sizeof(T);
+  Vec<C, N> value;
+#pragma unroll
+  for (int i = 0; i < N; i += some) {
+    const Vec<T, some> piece = read<some>(from + i);
+#pragma unroll
+    for (int k = 0; k < some; ++k) value.v[i + k] = (C)load(piece.v[k]);
+  }
+  return value;
+}
 template <int N, class T> DEVICE void write(T* to, const Vec<T, N>& value) {
   *(Vec<T, N>*)to = value;
 }
@@ -198,15 +210,19 @@ template <> struct Team<32> {
     return at;
   }
 };
-template <> struct Team<512> {
-  static const int size = 512;
-  static DEVICE u32 lane() { return threadIdx.x; }
+// Warps of a block that follow each other. All teams of a block join at once.
+template <int Threads> struct Team {
+  static const int size = Threads;
+  static DEVICE u32 lane() { return threadIdx.x % Threads; }
+  static DEVICE u32 part() {
+    return threadIdx.x / Threads * (Threads / 32) + threadIdx.x % (Threads / 32);
+  }
   template <class Op, class T> static DEVICE T join(T value) {
     __shared__ T parts[16];
     value = Team<32>::join<Op>(value);
     if ((threadIdx.x & 31) == 0) parts[threadIdx.x >> 5] = value;
     __syncthreads();
-    value = Team<32>::join_in<Op>(parts[threadIdx.x & 15], 8);
+    value = Team<32>::join_in<Op>(parts[part()], Threads / 64);
     __syncthreads();
     return value;
   }
@@ -219,8 +235,8 @@ template <> struct Team<512> {
       places[threadIdx.x >> 5] = at;
     }
     __syncthreads();
-    value = parts[threadIdx.x & 15];
-    at = Team<32>::first_best(value, places[threadIdx.x & 15]);
+    value = parts[part()];
+    at = Team<32>::first_best(value, places[part()]);
     __syncthreads();
     return at;
   }

@@ -34,9 +34,10 @@ std::string cuda_text(std::string_view text,
     const auto end = std::find_if_not(text.begin(), text.end(), in_name);
     const std::string_view name =
         text.substr(0, static_cast<std::size_t>(end - text.begin()));
-    for (const CudaGap& gap : gaps) {
-      if (gap.name == name) filled += gap.value;
-    }
+    const auto gap =
+        std::find_if(gaps.begin(), gaps.end(),
+                     [&](const CudaGap& one) { return one.name == name; });
+    filled += gap != gaps.end() ? gap->value : fmt::format("${}", name);
     text.remove_prefix(name.size());
   }
   return filled;

@@ -22,7 +22,7 @@ struct CudaGap {
   std::string_view name;
   std::string value;
 };
-// `text` with every $name replaced.
+// `text` with every $name replaced; others stay, for a text around it.
 std::string cuda_text(std::string_view text,
                       std::initializer_list<CudaGap> gaps);
 

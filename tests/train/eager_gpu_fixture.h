@@ -29,12 +29,19 @@ class EagerGpu : public ::testing::Test {
   static SessionOptions on_cpu() { return {.host = "8GiB"}; }
 
   using Work = std::function<std::vector<Tensor>()>;
-  // What `work` makes on the GPU is what it makes on the CPU, to rounding.
   static void compare(const Work& work, double tolerance = 1e-5) {
+    compare_in_session([&](Session&) { return work(); }, tolerance);
+  }
+  // What `work` makes on the GPU is what it makes on the CPU, to rounding.
+  using SessionWork = std::function<std::vector<Tensor>(Session&)>;
+  static void compare_in_session(const SessionWork& work,
+                                 double tolerance = 1e-5) {
     const auto numbers = [&](const SessionOptions& options) {
-      const Session session(options);
+      Session session(options);
       std::vector<std::vector<double>> all;
-      for (const Tensor& tensor : work()) all.push_back(tensor.to_doubles());
+      for (const Tensor& tensor : work(session)) {
+        all.push_back(tensor.to_doubles());
+      }
       return all;
     };
     const auto here = numbers(on_gpu());

@@ -199,6 +199,40 @@ TEST_F(EagerGpu, FunctionsArePlanned) {
   });
 }
 
+// Read from the host by a step, and held after the iterator went on.
+TEST_F(EagerGpu, BatchesOfIterators) {
+  std::vector<float> x(250 * 1000), y(250);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i % 997) / 997;
+  }
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i % 7);
+  const auto set = data::from_arrays(x.data(), {1000}, y.data(), {1}, 250)
+                       .shuffle()
+                       .batch(32)
+                       .prefetch(2);
+  compare_in_session([&](Session& session) {
+    std::vector<Variable> weights = {Variable(zeros({1000, 1}), "w")};
+    OptimizerState descent(SGD{.learning_rate = 0.001});
+    auto step = function([&](const Tensor& features, const Tensor& labels) {
+      GradientTape tape;
+      const Tensor loss =
+          mean_squared_error(labels, matmul(features, weights[0]));
+      descent.apply_gradients(tape.gradient(loss, weights), weights);
+      return loss;
+    });
+    std::vector<Tensor> made;
+    auto iterator = set.iterate(session);
+    while (const auto batch = iterator.next_tensors()) {
+      made.push_back(step(batch.features, batch.labels));
+      made.push_back(batch.features * 2.0);
+      made.push_back(batch.labels);
+    }
+    EXPECT_EQ(made.size(), 3u * 8);
+    made.push_back(weights[0]);
+    return made;
+  });
+}
+
 TEST_F(EagerGpu, SignaturesThatGoLeaveNothing) {
   Session session(on_gpu());
   auto f = function(

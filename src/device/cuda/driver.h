@@ -52,7 +52,6 @@ namespace plimsoll::cuda {
   X(cuModuleLoadData)              \
   X(cuModuleUnload)                \
   X(cuModuleGetFunction)           \
-  X(cuFuncGetAttribute)            \
   X(cuLaunchKernel)                \
   X(cuGraphInstantiateWithFlags)   \
   X(cuGraphUpload)                 \

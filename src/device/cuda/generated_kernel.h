@@ -9,8 +9,6 @@ namespace plimsoll::cuda {
 
 class GeneratedKernel final : public CudaKernel {
  public:
-  // Refuses code that uses local memory: the driver would take hundreds of
-  // MiB for it, and keep them.
   static Result<std::unique_ptr<GeneratedKernel>> load(const std::string& code);
   ~GeneratedKernel() override;
 

@@ -64,6 +64,20 @@ Result<const Nvrtc*> nvrtc() {
   return &calls;
 }
 
+// For local memory the driver would take hundreds of MiB, and keep them.
+constexpr const char* kWarnOfLocalMemory =
+    "--ptxas-options=--warn-on-local-memory-usage";
+
+// Kept in the place of code, so that it is not made again and again.
+constexpr std::string_view kUsesLocalMemory =
+    "a generated kernel uses local memory; it may use none: ";
+
+Result<std::string> code_or_refusal(std::string code) {
+  if (!code.starts_with(kUsesLocalMemory)) return code;
+  return Error{ErrorCode::unsupported, std::move(code)};
+}
+
+// The code, or why there is none.
 Result<std::string> compile(const std::string& source,
                             const std::string& option) {
   PLIMSOLL_ASSIGN(const Nvrtc* calls, nvrtc());
@@ -75,18 +89,21 @@ Result<std::string> compile(const std::string& source,
   nvrtcResult result =
       calls->create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
   if (result != NVRTC_SUCCESS) return failed("nvrtcCreateProgram", result);
-  const char* options[] = {option.c_str(), "--std=c++17"};
-  result = calls->compile(program, 2, options);
+  const char* options[] = {option.c_str(), "--std=c++17", kWarnOfLocalMemory};
+  result = calls->compile(program, 3, options);
+  std::string log;
+  if (std::size_t size = 0; calls->log_size(program, &size) == NVRTC_SUCCESS) {
+    log.resize(size);
+    calls->log(program, log.data());
+  }
   if (result != NVRTC_SUCCESS) {
-    std::size_t bytes = 0;
-    std::string log;
-    if (calls->log_size(program, &bytes) == NVRTC_SUCCESS) {
-      log.resize(bytes);
-      calls->log(program, log.data());
-    }
     calls->destroy(&program);
     return Error{ErrorCode::internal,
                  fmt::format("a generated kernel does not compile: {}", log)};
+  }
+  if (log.find("Local memory") != log.npos) {
+    calls->destroy(&program);
+    return std::string(kUsesLocalMemory) + log.c_str();
   }
   std::size_t bytes = 0;
   std::string code;
@@ -127,14 +144,14 @@ void write_cached(const std::filesystem::path& path, const std::string& code) {
   if (ignored) std::filesystem::remove(part, ignored);
 }
 
-// False where it could not be run, or failed: then it is done here.
-bool ask_helper(const std::string& helper, const std::string& source,
+// What it made is then kept. Where it could not be run, or failed, nothing is.
+void ask_helper(const std::string& helper, const std::string& source,
                 const std::string& architecture,
                 const std::filesystem::path& path) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   const std::string file = fmt::format("{}.{}.cu", path.string(), getpid());
-  if (!(std::ofstream(file, std::ios::binary) << source).flush()) return false;
+  if (!(std::ofstream(file, std::ios::binary) << source).flush()) return;
   const char* arguments[] = {helper.c_str(), "compile-kernel", file.c_str(),
                              architecture.c_str(), nullptr};
   pid_t child = -1;
@@ -145,7 +162,6 @@ bool ask_helper(const std::string& helper, const std::string& source,
     }
   }
   std::filesystem::remove(file, ignored);
-  return status == 0;
 }
 
 std::string option_for(const std::string& architecture) {
@@ -157,7 +173,8 @@ std::filesystem::path path_of(const std::string& source,
                               const std::string& option) {
   const std::filesystem::path folder = user_cache_folder();
   if (folder.empty()) return {};
-  const std::string key = fmt::format("{} {} {}", CUDA_VERSION, option, source);
+  const std::string key = fmt::format("{} {} {} {}", CUDA_VERSION, option,
+                                      kWarnOfLocalMemory, source);
   // Two hashes: different kernels must never meet under one name.
   return folder / "kernels" /
          fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
@@ -186,16 +203,17 @@ Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& helper) {
   const std::string option = option_for(architecture);
   const std::filesystem::path path = path_of(source, option);
-  if (path.empty()) return compile(source, option);
-  std::string code = read_cached(path);
-  if (!code.empty()) return code;
-  if (!helper.empty() && ask_helper(helper, source, architecture, path)) {
+  std::string code;
+  if (!path.empty()) code = read_cached(path);
+  if (code.empty() && !path.empty() && !helper.empty()) {
+    ask_helper(helper, source, architecture, path);
     code = read_cached(path);
-    if (!code.empty()) return code;
   }
-  PLIMSOLL_ASSIGN(code, compile(source, option));
-  write_cached(path, code);
-  return code;
+  if (code.empty()) {
+    PLIMSOLL_ASSIGN(code, compile(source, option));
+    if (!path.empty()) write_cached(path, code);
+  }
+  return code_or_refusal(std::move(code));
 }
 
 }  // namespace plimsoll::cuda

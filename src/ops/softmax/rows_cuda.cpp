@@ -19,11 +19,16 @@ $text  }
 
 }  // namespace
 
+std::int64_t rows_team(std::int64_t n) {
+  return n <= kWarpRow ? 32 : cuda::kBlockThreads;
+}
+
 cuda::OpCode rows_cuda(const graph::KernelQuery& query,
                        const graph::TensorType& scores, std::string_view text) {
   const std::int64_t elements = scores.shape.elements();
   const std::int64_t n = scores.shape.extent(-1);
-  const bool warps = n <= kWarpRow;
+  const std::int64_t team = rows_team(n);
+  const bool warps = team == 32;
   std::string name =
       fmt::format("{}:cuda:rows={}", query.op->name, warps ? "warp" : "block");
   if (elements == 0) return cuda_op(query, std::move(name), "", 1);
@@ -32,7 +37,7 @@ cuda::OpCode rows_cuda(const graph::KernelQuery& query,
                  cuda_text(kLoop, {{"T", cuda_type(scores.dtype)},
                                    {"C", cuda_type(wide_dtype(scores.dtype))},
                                    {"I", cuda_index(elements)},
-                                   {"team", warps ? 32 : 512},
+                                   {"team", team},
                                    {"n", n},
                                    {"rows", rows},
                                    {"text", text}}),

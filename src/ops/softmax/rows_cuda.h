@@ -9,6 +9,9 @@
 
 namespace plimsoll::ops {
 
+// Threads that share a row of n elements.
+std::int64_t rows_team(std::int64_t n);
+
 // `text` makes the row number `row` of $n elements of type T, computed in C,
 // with the team's Threads; `scores` has the rows. The name is that of the op
 // with the team that decides the order of its sums.

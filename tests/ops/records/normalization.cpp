@@ -137,7 +137,9 @@ void add_rows(Records& records) {
     records.large("768", kind, {70, 768});
     records.large("many_rows", kind, {3001, 24});
     records.large("long_rows", kind, {3, 5003});
+    records.large("1024", kind, {40, 1024});
     records.large("long_even_rows", kind, {2, 8192});
+    records.large("very_long_rows", kind, {2, 16500});
     records.offset("offset", kind, {5, 300}, 999, 1001);
   }
   // A single element is its own mean: all of it is rounding.
