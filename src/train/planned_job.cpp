@@ -154,7 +154,9 @@ class JobPlanner {
     PlannedProgram program;
     PLIMSOLL_ASSIGN(program.lowered,
                     graph::lower(graph::recompute(graph, batch, home_kernels_,
-                                                  graph::kMadeAgain),
+                                                  machine_.device_profile()
+                                                      ? graph::kMadeAgain
+                                                      : graph::kMadeAgainOnCpu),
                                  batch, catalogs(), ops::standard_ops()));
     CappedResource memory(machine_.planning_memory(),
                           machine_.planning_cap_bytes());

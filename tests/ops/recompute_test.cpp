@@ -8,6 +8,7 @@
 #include "graph/autodiff.h"
 #include "ops/cuda_kernels.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/matmul/matmul.h"
 #include "ops/movement/movement.h"
 #include "ops/normalization/normalization.h"
 #include "ops/run_op.h"
@@ -144,6 +145,56 @@ TEST(Recompute, ANormalizationThatIsReadThroughAViewIsMadeAgain) {
 TEST(Recompute, NothingIsMadeFromWhatIsMadeAgain) {
   EXPECT_EQ(repeated(recomputed(normalized(true), 1)),
             std::vector<std::string_view>{"square"});
+}
+
+// gelu(x w) v in bf16, with parameters in f32, and all gradients.
+Graph mixed() {
+  Builder g;
+  const ValueId x = g.input("x", {DType::bf16, {Dim::batch(), 64}});
+  const auto parameter = [&](const char* name) {
+    return g.state(name, graph::Role::parameter, {DType::f32, {64, 64}});
+  };
+  const ValueId w = parameter("w");
+  const ValueId v = parameter("v");
+  const ValueId hidden = gelu(g, matmul(g, x, cast(g, w, DType::bf16)));
+  const ValueId z = matmul(g, hidden, cast(g, v, DType::bf16));
+  const ValueId flow = g.input("dz", g.type(z));
+  const auto made =
+      graph::add_gradients(g, z, flow, std::vector{x, w, v}, standard_ops());
+  EXPECT_TRUE(made) << made.error().message;
+  for (const ValueId gradient : *made) g.output(gradient);
+  const auto graph = std::move(g).finish();
+  EXPECT_TRUE(graph) << graph.error().message;
+  return *graph;
+}
+
+// Every kernel takes a second.
+class SecondEach final : public graph::KernelCatalog {
+ public:
+  Result<std::vector<graph::KernelCandidate>> candidates(
+      const graph::KernelQuery& query) const override {
+    PLIMSOLL_ASSIGN(auto found, CudaCatalog({}, {}).candidates(query));
+    for (graph::KernelCandidate& kernel : found) kernel.seconds = 1;
+    return found;
+  }
+};
+
+TEST(Recompute, CastsOfParametersHaveAShareOfTheirOwn) {
+  const Graph graph = mixed();
+  const double second = 1.001 / static_cast<double>(graph.nodes.size());
+  const auto made_again = [&](double seconds, double for_parameters) {
+    auto names = repeated(
+        graph::recompute(graph, 64, SecondEach(),
+                         {seconds * second, 1, for_parameters * second}));
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  using Names = std::vector<std::string_view>;
+  EXPECT_EQ(made_again(1, 2), (Names{"cast", "cast", "gelu"}));
+  EXPECT_EQ(made_again(0, 5), (Names{"cast", "cast"}));
+  EXPECT_EQ(made_again(0, 1), Names{"cast"});
+  EXPECT_EQ(made_again(3, 0), (Names{"cast", "cast", "gelu"}));
+  EXPECT_EQ(made_again(1, 0).size(), 1u);
 }
 
 TEST(Recompute, SmallValuesAndGraphsWithoutBackwardStayAsTheyAre) {

@@ -54,14 +54,19 @@ class Chooser {
                               static_cast<double>(b.bytes) * a.seconds;
                      });
     double left = limits.share_of_seconds * all;
+    double left_for_parameters = limits.share_for_parameters * all;
     std::vector<Chain> chosen;
     for (Chain& chain : chains) {
+      double& share =
+          is_of_parameters(chain) && chain.seconds <= left_for_parameters
+              ? left_for_parameters
+              : left;
       // What others are made from stays, and is not made from what goes.
-      if (chain.seconds > left || fixed_[chain.value.pos()] ||
+      if (chain.seconds > share || fixed_[chain.value.pos()] ||
           !has_all(chain)) {
         continue;
       }
-      left -= chain.seconds;
+      share -= chain.seconds;
       gone_.push_back(chain.value);
       for (const std::size_t node : chain.nodes) {
         for (const ValueId input : graph_.nodes[node].inputs) {
@@ -121,6 +126,15 @@ class Chooser {
     return std::all_of(first.inputs.begin(), first.inputs.end(),
                        [&](ValueId input) { return is_there(input); }) &&
            std::all_of(last.inputs.begin(), last.inputs.end(), there);
+  }
+
+  bool is_of_parameters(const Chain& chain) const {
+    const auto& inputs = graph_.nodes[chain.nodes.front()].inputs;
+    return chain.nodes.size() == 1 &&
+           std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+             return graph_.value(graph_.root_of(input)).kind ==
+                    ValueKind::state;
+           });
   }
 
   // What works in much memory of its own (padded copies of few channels) takes
