@@ -69,7 +69,7 @@ class CudaModule {
  public:
   virtual ~CudaModule() = default;
   // Code for e.g. "sm_90" from kernel source, kept in the user's cache; needs
-  // no GPU. Unsupported: what uses local memory.
+  // no GPU. Unsupported: what uses local memory, or too much shared memory.
   virtual Result<std::string> compile(const std::string& source,
                                       const std::string& architecture) = 0;
   // Of the compiler of kernels, "13.0"; loads it.

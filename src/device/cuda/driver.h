@@ -52,6 +52,7 @@ namespace plimsoll::cuda {
   X(cuModuleLoadData)              \
   X(cuModuleUnload)                \
   X(cuModuleGetFunction)           \
+  X(cuFuncGetAttribute)            \
   X(cuLaunchKernel)                \
   X(cuGraphInstantiateWithFlags)   \
   X(cuGraphUpload)                 \

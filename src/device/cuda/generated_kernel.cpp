@@ -16,6 +16,16 @@ Result<std::unique_ptr<GeneratedKernel>> GeneratedKernel::load(
       PLIMSOLL_CUDA(cuModuleLoadData, &kernel->module_, code.data()));
   PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(
       cuModuleGetFunction, &kernel->function_, kernel->module_, "run"));
+  int local_bytes = 0;
+  PLIMSOLL_RETURN_IF_ERROR(PLIMSOLL_CUDA(cuFuncGetAttribute, &local_bytes,
+                                         CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+                                         kernel->function_));
+  if (local_bytes != 0) {
+    return Error{ErrorCode::unsupported,
+                 fmt::format("a generated kernel uses {} bytes of local memory "
+                             "a thread; it may use none",
+                             local_bytes)};
+  }
   return kernel;
 }
 

@@ -9,6 +9,8 @@ namespace plimsoll::cuda {
 
 class GeneratedKernel final : public CudaKernel {
  public:
+  // Refuses code that uses local memory, should the compiler not have said so:
+  // the driver would take hundreds of MiB for it, and keep them.
   static Result<std::unique_ptr<GeneratedKernel>> load(const std::string& code);
   ~GeneratedKernel() override;
 

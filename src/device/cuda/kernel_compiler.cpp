@@ -69,11 +69,16 @@ constexpr const char* kWarnOfLocalMemory =
     "--ptxas-options=--warn-on-local-memory-usage";
 
 // Kept in the place of code, so that it is not made again and again.
-constexpr std::string_view kUsesLocalMemory =
-    "a generated kernel uses local memory; it may use none: ";
+constexpr std::string_view kRefused =
+    "a generated kernel uses local memory, or too much shared memory: ";
+
+bool is_refusal(const std::string& log) {
+  return log.find("Local memory") != log.npos ||
+         log.find("too much shared data") != log.npos;
+}
 
 Result<std::string> code_or_refusal(std::string code) {
-  if (!code.starts_with(kUsesLocalMemory)) return code;
+  if (!code.starts_with(kRefused)) return code;
   return Error{ErrorCode::unsupported, std::move(code)};
 }
 
@@ -96,14 +101,14 @@ Result<std::string> compile(const std::string& source,
     log.resize(size);
     calls->log(program, log.data());
   }
+  if (is_refusal(log)) {
+    calls->destroy(&program);
+    return std::string(kRefused) + log.c_str();
+  }
   if (result != NVRTC_SUCCESS) {
     calls->destroy(&program);
     return Error{ErrorCode::internal,
                  fmt::format("a generated kernel does not compile: {}", log)};
-  }
-  if (log.find("Local memory") != log.npos) {
-    calls->destroy(&program);
-    return std::string(kUsesLocalMemory) + log.c_str();
   }
   std::size_t bytes = 0;
   std::string code;

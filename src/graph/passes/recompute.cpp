@@ -25,7 +25,11 @@ class Chooser {
         catalog_(catalog),
         read_forward_(graph.values.size(), false),
         read_backward_(graph.values.size(), false),
-        fixed_(graph.values.size(), false) {
+        fixed_(graph.values.size(), false),
+        parameter_(graph.values.size(), false) {
+    for (const State& state : graph.states) {
+      parameter_[state.value.pos()] = state.role == Role::parameter;
+    }
     for (const Node& node : graph.nodes) {
       for (const ValueId input : node.inputs) {
         const ValueId root = graph.root_of(input);
@@ -130,10 +134,9 @@ class Chooser {
 
   bool is_of_parameters(const Chain& chain) const {
     const auto& inputs = graph_.nodes[chain.nodes.front()].inputs;
-    return chain.nodes.size() == 1 &&
+    return chain.nodes.size() == 1 && !inputs.empty() &&
            std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-             return graph_.value(graph_.root_of(input)).kind ==
-                    ValueKind::state;
+             return parameter_[graph_.root_of(input).pos()];
            });
   }
 
@@ -187,6 +190,7 @@ class Chooser {
   std::vector<bool> read_forward_;        // by root value
   std::vector<bool> read_backward_;       // likewise
   std::vector<bool> fixed_;               // likewise: stays where it is
+  std::vector<bool> parameter_;           // likewise
   std::vector<KernelCandidate> kernels_;  // by node
   std::vector<ValueId> gone_;             // chosen ones
 };

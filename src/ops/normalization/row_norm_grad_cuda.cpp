@@ -129,9 +129,10 @@ constexpr std::string_view kJoinParts =
   }
 )";
 
-// Of a thread's sums and what it holds of a row. More, and registers would not
-// do beside other functions of a kernel.
-constexpr std::int64_t kThreadBytes = 288;
+// Of a thread's sums and what it holds of a row, in registers, and of what a
+// move needs beside them. More, and registers would not do.
+constexpr std::int64_t kThreadBytes = 312;
+constexpr std::int64_t kMoveBytes = 8;
 constexpr std::int64_t kTeamRows = 256;  // so that no chain of sums is long
 
 // How rows are shared where threads keep the sums of columns.
@@ -146,8 +147,10 @@ RowCut cut_rows(const NormForm& form, const NormShape& shape,
                 const RowPlaces& places, DType dtype) {
   RowCut cut;
   if (form.kind == NormKind::group) return cut;
+  const std::int64_t held =
+      std::max<std::int64_t>(4, places.width * size_of(dtype));
   const std::int64_t bytes =
-      2 * places.width * (size_of(dtype) + size_of(wide_dtype(dtype)));
+      2 * (held + places.width * size_of(wide_dtype(dtype))) + kMoveBytes;
   for (; cut.team <= cuda::kBlockThreads; cut.team *= 2) {
     cut.rounds = row_rounds(shape.channels, cut.team, places.width);
     if (cut.rounds * bytes <= kThreadBytes) break;

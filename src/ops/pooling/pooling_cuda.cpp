@@ -15,7 +15,8 @@ using graph::KernelQuery;
 // A place of a window is read once, and all places of a small one before the
 // first is needed: loads that wait for each other leave the memory idle.
 constexpr std::int64_t kHeldWindow = 9;
-constexpr std::int64_t kReadAhead = 4;  // places of a larger one
+constexpr std::int64_t kReadAhead = 4;   // places of a larger one
+constexpr std::int64_t kHeldBytes = 96;  // of the windows near a tile
 
 // A thread makes a few channels of a tile of the output, one of $tiles_h x
 // $tiles_w, from images of $from_h x $from_w.
@@ -127,11 +128,9 @@ $hold#pragma unroll
       C sum[$V];
 #pragma unroll
       for (int v = 0; v < $V; ++v) sum[v] = 0;
-#pragma unroll $unroll
-      for (i32 k = $near_h * $near_w - 1; k >= 0; --k) {
-        const i32 i = last_h - k / $near_w, j = last_w - k % $near_w;
-        const i32 below = in_h + t / $tile_w + k / $near_w * $stride_h;
-        const i32 right = in_w + t % $tile_w + k % $near_w * $stride_w;
+$windows {
+        const i32 below = in_h + t / $tile_w + (last_h - i) * $stride_h;
+        const i32 right = in_w + t % $tile_w + (last_w - j) * $stride_w;
         if (below >= $window_h || right >= $window_w || !there(i, j)) continue;
         const Vec<T, $V> dy = $dy;
 $take      }
@@ -142,6 +141,17 @@ $take      }
                 dx);
     }
 )";
+
+constexpr std::string_view kHeldWindows = R"(#pragma unroll
+      for (i32 k = $near_h * $near_w - 1; k >= 0; --k)
+      if (const i32 i = last_h - k / $near_w, j = last_w - k % $near_w; true))";
+
+constexpr std::string_view kWindowsThere =
+    R"(      const i32 early_h = last_h - ($near_h - 1);
+      const i32 early_w = last_w - ($near_w - 1);
+      for (i32 i = early_h > 0 ? early_h : 0; i <= last_h && i < $from_h; ++i)
+#pragma unroll $ahead
+      for (i32 j = early_w > 0 ? early_w : 0; j <= last_w && j < $from_w; ++j))";
 
 constexpr std::string_view kHoldFlow =
     R"(    Vec<T, $V> flow[$near_h * $near_w];
@@ -227,10 +237,11 @@ std::string forward_text(const PoolShape& shape, bool max) {
          std::string(max ? kWriteMax : kWriteAverage);
 }
 
-std::string back_text(const PoolShape& shape, bool max) {
-  const std::int64_t windows =
-      windows_near(shape.rows) * windows_near(shape.columns);
-  const bool held = windows <= kHeldWindow;
+std::string back_text(const PoolShape& shape, bool max,
+                      std::int64_t window_bytes) {
+  const bool held =
+      windows_near(shape.rows) * windows_near(shape.columns) * window_bytes <=
+      kHeldBytes;
   std::string hold;
   if (held) hold += kHoldFlow;
   if (held && max) hold += kHoldChosen;
@@ -240,11 +251,13 @@ std::string back_text(const PoolShape& shape, bool max) {
         kTakeMax,
         {{"places", held ? "chosen[k]" : "read<$V>(in1 + from(i, j))"}});
   }
-  return cuda_text(kBack,
-                   {{"hold", hold},
-                    {"dy", held ? "flow[k]" : "read<$V>(in0 + from(i, j))"},
-                    {"take", take},
-                    {"unroll", held ? windows : kReadAhead}});
+  return cuda_text(
+      kBack,
+      {{"hold", hold},
+       {"windows", held ? std::string(kHeldWindows)
+                        : cuda_text(kWindowsThere, {{"ahead", kReadAhead}})},
+       {"dy", held ? "flow[k]" : "read<$V>(in0 + from(i, j))"},
+       {"take", take}});
 }
 
 Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
@@ -258,6 +271,9 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
   const PoolShape shape = back ? pool_shape(out.shape, in.shape, *query.attrs)
                                : pool_shape(in.shape, out.shape, *query.attrs);
   const std::int64_t width = cuda_width(size_of(in.dtype), shape.channels);
+  const std::int64_t window_bytes =
+      width *
+      (size_of(in.dtype) + (max ? size_of(place_dtype(*query.attrs)) : 0));
   const Tile tile = tile_of(shape);
   const auto tiles = [&](const PoolAxis& axis, std::int64_t side) {
     return back ? (axis.before + axis.from - 1) / side + 1 : axis.to;
@@ -267,13 +283,14 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
   const std::int64_t threads =
       shape.batch * tiles_h * tiles_w * (shape.channels / width);
   const std::string text =
-      back ? back_text(shape, max) : forward_text(shape, max);
+      back ? back_text(shape, max, window_bytes) : forward_text(shape, max);
   return cuda_op(
       query, std::move(name),
       cuda_text(cuda_text(kTiles, {{"tile", text}}),
                 {{"T", cuda_type(in.dtype)},
                  {"C", cuda_type(wide_dtype(in.dtype))},
-                 {"I", cuda_index(std::max(elements, in.shape.elements()))},
+                 {"I", cuda_index(
+                           std::max({elements, in.shape.elements(), threads}))},
                  {"P", cuda_type(place_dtype(*query.attrs))},
                  {"N", threads},
                  {"V", width},

@@ -138,6 +138,7 @@ void add_rows(Records& records) {
     records.large("many_rows", kind, {3001, 24});
     records.large("long_rows", kind, {3, 5003});
     records.large("1024", kind, {40, 1024});
+    records.large("1535", kind, {20, 1535});
     records.large("long_even_rows", kind, {2, 8192});
     records.large("very_long_rows", kind, {2, 16500});
     records.offset("offset", kind, {5, 300}, 999, 1001);

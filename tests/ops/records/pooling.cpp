@@ -66,6 +66,12 @@ std::vector<OpRecord> pooling_records() {
   // Places in it need more than a byte.
   add("large_window", {1, 19, 18, 5}, {{17, 16}, {1, 2}, {0, 0, 3, 2}}, false);
   add("byte_window", {2, 16, 17, 4}, {{16, 16}, {1, 1}});
+  // Many windows near a pixel, of many channels; and one that covers all.
+  add("dense", {1, 12, 12, 64}, {{3, 3}, {1, 1}, {1, 1, 1, 1}}, false);
+  add("wide", {1, 13, 13, 64}, {{5, 5}, {2, 2}}, false);
+  add("wide_padded", {1, 12, 12, 64}, {{6, 6}, {2, 2}, {1, 1, 1, 1}}, false);
+  add("large_strided", {1, 29, 33, 8}, {{17, 17}, {6, 8}}, false);
+  add("one_window", {2, 7, 7, 16}, {{7, 7}, {1, 1}}, false);
   add("large", {4, 61, 47, 24}, {}, false);
   add("resnet", {2, 112, 112, 64}, {{3, 3}, {2, 2}, {1, 1, 1, 1}}, false);
   return records;
