@@ -160,10 +160,9 @@ void ask_helper(const std::string& helper, const std::string& source,
   const char* arguments[] = {helper.c_str(), "compile-kernel", file.c_str(),
                              architecture.c_str(), nullptr};
   pid_t child = -1;
-  int status = -1;
   if (posix_spawn(&child, helper.c_str(), nullptr, nullptr,
                   const_cast<char* const*>(arguments), environ) == 0) {
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
   std::filesystem::remove(file, ignored);

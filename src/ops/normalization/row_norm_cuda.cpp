@@ -63,6 +63,7 @@ constexpr std::string_view kHold = R"(    Vec<T, $V> held[$rounds];
       if (j < n) held[i] = read<$V>(in0 + base + $at);
     }
 )";
+
 }  // namespace
 
 Result<cuda::OpCode> row_norm_code(const KernelQuery& query,

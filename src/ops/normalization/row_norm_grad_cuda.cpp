@@ -250,15 +250,15 @@ Result<cuda::OpCode> row_norm_grad_code(const KernelQuery& query,
   const graph::TensorType& x = query.inputs[1];
   const NormShape shape = norm_shape(form.kind, x.shape, *query.attrs);
   const RowPlaces places = row_places(shape, x.dtype);
+  const bool sums =
+      shape.elements() > 0 && (form.dgamma >= 0 || form.dbeta >= 0);
+  const RowCut rows = sums ? cut_rows(form, shape, places, x.dtype) : RowCut{};
+  if (rows.rounds > 0) {
+    return rows_with_sums(query, form, shape, places, rows);
+  }
   cuda::OpCode code =
       rows_cuda(query, rows_of(shape, x.dtype), row_text(form, places, {}));
-  if (shape.elements() == 0 || (form.dgamma < 0 && form.dbeta < 0)) {
-    return code;
-  }
-  if (const RowCut cut = cut_rows(form, shape, places, x.dtype);
-      cut.rounds > 0) {
-    return rows_with_sums(query, form, shape, places, cut);
-  }
+  if (!sums) return code;
   // Sums come first: dx may take the place of what they are of.
   const ColumnCut cut = cut_columns(shape.all_rows(), shape.channels);
   const DType compute = wide_dtype(x.dtype);

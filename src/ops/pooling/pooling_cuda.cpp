@@ -153,21 +153,12 @@ constexpr std::string_view kWindowsThere =
 #pragma unroll $ahead
       for (i32 j = early_w > 0 ? early_w : 0; j <= last_w && j < $from_w; ++j))";
 
-constexpr std::string_view kHoldFlow =
-    R"(    Vec<T, $V> flow[$near_h * $near_w];
+constexpr std::string_view kHoldNear =
+    R"(    Vec<$of, $V> $held[$near_h * $near_w];
 #pragma unroll
     for (i32 k = 0; k < $near_h * $near_w; ++k) {
       const i32 i = last_h - k / $near_w, j = last_w - k % $near_w;
-      if (there(i, j)) flow[k] = read<$V>(in0 + from(i, j));
-    }
-)";
-
-constexpr std::string_view kHoldChosen =
-    R"(    Vec<$P, $V> chosen[$near_h * $near_w];
-#pragma unroll
-    for (i32 k = 0; k < $near_h * $near_w; ++k) {
-      const i32 i = last_h - k / $near_w, j = last_w - k % $near_w;
-      if (there(i, j)) chosen[k] = read<$V>(in1 + from(i, j));
+      if (there(i, j)) $held[k] = read<$V>($input + from(i, j));
     }
 )";
 
@@ -242,9 +233,13 @@ std::string back_text(const PoolShape& shape, bool max,
   const bool held =
       windows_near(shape.rows) * windows_near(shape.columns) * window_bytes <=
       kHeldBytes;
+  const auto hold_near = [](std::string_view name, std::string_view of,
+                            std::string_view input) {
+    return cuda_text(kHoldNear, {{"held", name}, {"of", of}, {"input", input}});
+  };
   std::string hold;
-  if (held) hold += kHoldFlow;
-  if (held && max) hold += kHoldChosen;
+  if (held) hold += hold_near("flow", "T", "in0");
+  if (held && max) hold += hold_near("chosen", "$P", "in1");
   std::string take(kTakeAverage);
   if (max) {
     take = cuda_text(
