@@ -1,5 +1,5 @@
-// Attention, normalization and pooling on a GPU, at the sizes of GPT-2, BERT
-// and ResNet-50: each op by itself, forward and backward.
+// Attention, normalization and pooling on a GPU, at sizes of known networks:
+// each op by itself, forward and backward.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -113,19 +113,34 @@ Status run(const std::string& dtype_name, bool own) {
   PLIMSOLL_ASSIGN(const auto device, module->open(0, module_program()));
   PLIMSOLL_ASSIGN(const auto stream, device->make_stream());
   Bench bench(*device, *stream, *dtype, own);
+  for (const Status& ran : {bench.attention(16, 1024, 12, 64, true),
+                            bench.attention(16, 512, 12, 64, false),
+                            bench.attention(4, 4096, 16, 128, true),
+                            bench.norm(NormKind::batch, {256, 56, 56, 256}),
+                            bench.norm(NormKind::batch, {256, 112, 112, 64}),
+                            bench.norm(NormKind::batch, {256, 7, 7, 2048})}) {
+    PLIMSOLL_RETURN_IF_ERROR(ran);
+  }
+  for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
+    for (const Shape& x :
+         {Shape{16384, 768}, Shape{16384, 1024}, Shape{4096, 4096},
+          Shape{4096, 8192}, Shape{2048, 16384}, Shape{65536, 64},
+          Shape{100352, 96}}) {
+      PLIMSOLL_RETURN_IF_ERROR(bench.norm(kind, x));
+    }
+  }
   for (const Status& ran :
-       {bench.attention(16, 1024, 12, 64, true),
-        bench.attention(16, 512, 12, 64, false),
-        bench.attention(4, 4096, 16, 128, true),
-        bench.norm(NormKind::layer, {16, 1024, 768}),
-        bench.norm(NormKind::rms, {16, 1024, 768}),
-        bench.norm(NormKind::rms, {4, 1024, 4096}),
-        bench.norm(NormKind::batch, {256, 56, 56, 256}),
-        bench.norm(NormKind::batch, {256, 112, 112, 64}),
-        bench.norm(NormKind::batch, {256, 7, 7, 2048}),
-        bench.pool("max_pool2d", {256, 112, 112, 64}, 3, 2, 1),
+       {bench.pool("max_pool2d", {256, 112, 112, 64}, 3, 2, 1),
         bench.pool("max_pool2d", {256, 56, 56, 64}, 2, 2, 0),
-        bench.pool("avg_pool2d", {256, 7, 7, 2048}, 7, 7, 0)}) {
+        bench.pool("max_pool2d", {32, 224, 224, 64}, 2, 2, 0),
+        bench.pool("max_pool2d", {64, 14, 14, 512}, 2, 2, 0),
+        bench.pool("max_pool2d", {64, 35, 35, 288}, 3, 2, 0),
+        bench.pool("max_pool2d", {16, 20, 20, 512}, 5, 1, 2),
+        bench.pool("max_pool2d", {16, 20, 20, 512}, 13, 1, 6),
+        bench.pool("avg_pool2d", {256, 7, 7, 2048}, 7, 7, 0),
+        bench.pool("avg_pool2d", {64, 35, 35, 192}, 3, 1, 1),
+        bench.pool("avg_pool2d", {64, 56, 56, 256}, 56, 56, 0),
+        bench.pool("avg_pool2d", {256, 56, 56, 128}, 2, 2, 0)}) {
     PLIMSOLL_RETURN_IF_ERROR(ran);
   }
   return {};

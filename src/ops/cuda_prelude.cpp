@@ -183,25 +183,35 @@ template <class T> DEVICE bool better(T a, u32 at, T b, u32 than) {
   return a > b || (a == b && at < than);
 }
 
-template <int Threads> struct Team;
-template <> struct Team<32> {
-  static const int size = 32;
-  static DEVICE u32 lane() { return threadIdx.x & 31; }
+// Lanes of a warp that follow each other, each team by itself.
+template <int Threads> struct Lanes {
+  static const int size = Threads;
+  static DEVICE u32 lane() { return threadIdx.x % Threads; }
+  static DEVICE u32 members() {
+    return 0xffffffffu >> (32 - Threads) << (threadIdx.x / Threads * Threads % 32);
+  }
   template <class Op, class T> static DEVICE T join_in(T value, int widest) {
 #pragma unroll
     for (int step = widest; step > 0; step >>= 1) {
-      value = Op::join(value, __shfl_xor_sync(0xffffffffu, value, step));
+      value = Op::join(value, __shfl_xor_sync(members(), value, step));
     }
     return value;
   }
   template <class Op, class T> static DEVICE T join(T value) {
-    return join_in<Op>(value, 16);
+    return join_in<Op>(value, Threads / 2);
+  }
+  template <class Op, class T> static DEVICE void join_both(T& a, T& b) {
+#pragma unroll
+    for (int step = Threads / 2; step > 0; step >>= 1) {
+      a = Op::join(a, __shfl_xor_sync(members(), a, step));
+      b = Op::join(b, __shfl_xor_sync(members(), b, step));
+    }
   }
   template <class T> static DEVICE u32 first_best(T& value, u32 at) {
 #pragma unroll
-    for (int step = 16; step > 0; step >>= 1) {
-      const T other = __shfl_xor_sync(0xffffffffu, value, step);
-      const u32 place = __shfl_xor_sync(0xffffffffu, at, step);
+    for (int step = Threads / 2; step > 0; step >>= 1) {
+      const T other = __shfl_xor_sync(members(), value, step);
+      const u32 place = __shfl_xor_sync(members(), at, step);
       if (better(other, place, value, at)) {
         value = other;
         at = place;
@@ -210,6 +220,11 @@ template <> struct Team<32> {
     return at;
   }
 };
+template <int Threads> struct Team;
+template <> struct Team<4> : Lanes<4> {};
+template <> struct Team<8> : Lanes<8> {};
+template <> struct Team<16> : Lanes<16> {};
+template <> struct Team<32> : Lanes<32> {};
 // Warps of a block that follow each other. All teams of a block join at once.
 template <int Threads> struct Team {
   static const int size = Threads;
@@ -225,6 +240,19 @@ template <int Threads> struct Team {
     value = Team<32>::join_in<Op>(parts[part()], Threads / 64);
     __syncthreads();
     return value;
+  }
+  // Two values wait for the other warps once.
+  template <class Op, class T> static DEVICE void join_both(T& a, T& b) {
+    __shared__ T parts[2 * 16];
+    Team<32>::join_both<Op>(a, b);
+    if ((threadIdx.x & 31) == 0) {
+      parts[threadIdx.x >> 5] = a;
+      parts[16 + (threadIdx.x >> 5)] = b;
+    }
+    __syncthreads();
+    a = Team<32>::join_in<Op>(parts[part()], Threads / 64);
+    b = Team<32>::join_in<Op>(parts[16 + part()], Threads / 64);
+    __syncthreads();
   }
   template <class T> static DEVICE u32 first_best(T value, u32 at) {
     __shared__ T parts[16];

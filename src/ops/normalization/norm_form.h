@@ -55,6 +55,7 @@ struct NormShape {
   std::int64_t elements() const { return all_rows() * channels; }
   std::int64_t width() const { return channels / groups; }  // of a group
   std::int64_t count() const { return rows * width(); }     // of a statistic
+  std::int64_t statistics() const { return segments * groups; }
 };
 
 NormShape norm_shape(NormKind kind, const Shape& x, const graph::Attrs& attrs);

@@ -19,7 +19,7 @@ $each {
 #pragma unroll
       for (int k = 0; k < $V; ++k) sum = add(sum, (C)load(x.v[k]));
     }
-    const C middle = div(Threads::join<Sum>(sum), (C)n);
+    const C middle = div(Threads::join<Sum>(sum), (C)$n);
 )";
 
 constexpr std::string_view kForward = R"(    const I base = $base;
@@ -33,7 +33,8 @@ $each {
         squares = mul_add(d, d, squares);
       }
     }
-    squares = div(Threads::join<Sum>(squares), (C)n);
+    $join;
+    squares = div(squares, (C)$n);
     const C rest = $rest;
     C variance = sub(squares, mul(rest, rest));
     if (variance < (C)0) variance = 0;
@@ -47,21 +48,18 @@ $parameters#pragma unroll
       }
       write<$V>(out0 + base + $at, x);
     }
-    if (Threads::lane() == 0) {
+    if (Threads::lane() == 0 && n > 0) {
 $write_mean      out$deviation[row] = deviation;
     }
 )";
 
 // A thread's elements, all read before the first is needed; where they are too
 // many to be held, or in groups, they are read again, as in softmax.
-constexpr std::int64_t kHeldBytes = 128;
+constexpr std::int64_t kHeldBytes = 64;
+constexpr std::int64_t kMostHeldBytes = 128;
 
 constexpr std::string_view kHold = R"(    Vec<T, $V> held[$rounds];
-#pragma unroll
-    for (int i = 0; i < $rounds; ++i) {
-      const I j = (i * Threads::size + Threads::lane()) * $V;
-      if (j < n) held[i] = read<$V>(in0 + base + $at);
-    }
+$each held[i] = read<$V>(in0 + base + $at);
 )";
 
 }  // namespace
@@ -72,41 +70,43 @@ Result<cuda::OpCode> row_norm_code(const KernelQuery& query,
   const graph::TensorType& x = query.inputs[0];
   const NormShape shape = norm_shape(form.kind, x.shape, *query.attrs);
   const RowPlaces places = row_places(shape, x.dtype);
-  const graph::TensorType rows = rows_of(shape, x.dtype);
-  std::int64_t rounds =
-      row_rounds(shape.count(), rows_team(shape.count()), places.width);
-  if (form.kind == NormKind::group ||
-      rounds * places.width * size_of(x.dtype) > kHeldBytes) {
-    rounds = 0;
+  RowTeam team;
+  for (const std::int64_t bytes : {kHeldBytes, kMostHeldBytes}) {
+    if (form.kind == NormKind::group || team.rounds > 0) break;
+    team = share_row(shape.statistics(), shape.count(), places.width,
+                     bytes / (places.width * size_of(x.dtype)));
   }
+  const bool held = team.rounds > 0;
+  if (!held) team.threads = rows_team(shape.count());
   const bool has_mean = form.mean_out >= 0;
   const std::string write_mean =
       has_mean ? fmt::format("      out{}[row] = add(middle, rest);\n",
                              form.mean_out)
                : "";
   const std::string text = cuda_text(
-      kForward,
-      {{"hold", rounds > 0 ? kHold : ""},
-       {"middle", has_mean ? kMiddle : "    const C middle = 0;\n"},
-       {"parameters", row_parameters_text(form, places)},
-       {"rest", has_mean ? "div(Threads::join<Sum>(left), (C)n)" : "(C)0"},
-       {"write_mean", write_mean}});
-  return rows_cuda(
-      query, rows,
-      cuda_text(text,
-                {{"V", places.width},
-                 {"rounds", rounds},
-                 {"base", places.base},
-                 {"at", places.at},
-                 {"each", each_of_row(rounds, places.width)},
-                 {"x", rounds > 0 ? "held[i]"
-                                  : fmt::format("read<{}>(in0 + base + {})",
-                                                places.width, places.at)},
-                 {"epsilon", cuda_number(wide_dtype(x.dtype),
-                                         query.attrs->get<double>("epsilon"))},
-                 {"gamma", row_gamma_text(form)},
-                 {"beta", row_beta_text(form)},
-                 {"deviation", form.deviation_out}}));
+      kForward, {{"hold", held ? kHold : ""},
+                 {"middle", has_mean ? kMiddle : "    const C middle = 0;\n"},
+                 {"parameters", row_parameters_text(form, places)},
+                 {"rest", has_mean ? "div(left, (C)$n)" : "(C)0"},
+                 {"join", has_mean ? "Threads::join_both<Sum>(left, squares)"
+                                   : "squares = Threads::join<Sum>(squares)"},
+                 {"write_mean", write_mean}});
+  const std::string row = cuda_text(
+      text, {{"V", places.width},
+             {"n", shape.count()},
+             {"rounds", team.rounds},
+             {"base", places.base},
+             {"at", places.at},
+             {"each", each_of_row(team, shape, places.width)},
+             {"x", held ? "held[i]"
+                        : fmt::format("read<{}>(in0 + base + {})", places.width,
+                                      places.at)},
+             {"epsilon", cuda_number(wide_dtype(x.dtype),
+                                     query.attrs->get<double>("epsilon"))},
+             {"gamma", row_gamma_text(form)},
+             {"beta", row_beta_text(form)},
+             {"deviation", form.deviation_out}});
+  return row_op(query, form, shape, team, row);
 }
 
 }  // namespace plimsoll::ops

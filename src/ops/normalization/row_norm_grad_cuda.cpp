@@ -15,8 +15,8 @@ namespace {
 using graph::KernelQuery;
 
 constexpr std::string_view kRow = R"(    const I base = $base;
-    const C mean = $mean, deviation = in$deviation[row];
-$hold    C level = 0, slope = 0;
+    const C mean = $mean, deviation = $deviation;
+    C level = 0, slope = 0;
 $each {
       const Vec<T, $V> dy = $dy;
       const Vec<T, $V> x = $x;
@@ -29,8 +29,7 @@ $parameters#pragma unroll
         slope = mul_add(scaled, normal, slope);
 $sum      }
     }
-    level = $level;
-    slope = div(Threads::join<Sum>(slope), (C)n);
+$join    slope = div(slope, (C)$n);
 $each {
       Vec<T, $V> dy = $dy;
       const Vec<T, $V> x = $x;
@@ -45,12 +44,47 @@ $parameters#pragma unroll
     }
 )";
 
-constexpr std::string_view kHold =
-    R"(    Vec<T, $V> flows[$rounds], held[$rounds];
+constexpr std::string_view kJoinBoth =
+    R"(    Threads::join_both<Sum>(level, slope);
+    level = div(level, (C)$n);
+)";
+constexpr std::string_view kJoinSlope = R"(    level = 0;
+    slope = Threads::join<Sum>(slope);
+)";
+
+// What a thread has of a row.
+constexpr std::string_view kHeld = R"(  struct Held {
+    Vec<T, $V> dy[$rounds], x[$rounds];
+    C mean, deviation;
+  };
+  const auto hold = [&](I row, I n) {
+    Held held;
+    const I base = $base;
 $each {
-      flows[i] = read<$V>(in0 + base + $at);
-      held[i] = read<$V>(in1 + base + $at);
+      held.dy[i] = read<$V>(in0 + base + $at);
+      held.x[i] = read<$V>(in1 + base + $at);
     }
+    if (n > 0) {
+      held.mean = $read_mean;
+      held.deviation = $read_deviation;
+    }
+    return held;
+  };
+)";
+
+constexpr std::string_view kThis = R"(    const Held held = hold(row, n);
+)";
+
+// Teams that wait for each other read the next row while one is made. What was
+// read is copied first: a thread waits for its loads by few counters, and would
+// wait for the new ones too.
+constexpr std::string_view kFirst =
+    R"(    const I start = task * $part + threadIdx.x / $team;
+    Held next = hold(start, start < end ? $channels : 0);
+)";
+constexpr std::string_view kNext = R"(    const Held held = next;
+    const I after = row + 512 / $team;
+    next = hold(after, after < end ? $channels : 0);
 )";
 
 constexpr std::string_view kSum =
@@ -59,26 +93,25 @@ constexpr std::string_view kSum =
 )";
 
 // A thread has the same columns in all rows of a part, and their sums; then the
-// sums of teams are joined, first to last.
+// sums of a warp's teams are joined, and those of warps, first to last.
 constexpr std::string_view kRowsWithSums = R"(  typedef Team<$team> Threads;
   C* const room = (C*)shared_room();
-  for (I task = block; task < $parts; task += blocks) {
+$hold  for (I task = block; task < $parts; task += blocks) {
     C sums[$rounds * $V], dots[$rounds * $V];
 #pragma unroll
     for (int i = 0; i < $rounds * $V; ++i) sums[i] = dots[i] = 0;
     const I end = (task + 1) * $part < $rows ? (task + 1) * $part : $rows;
-    for (I first = task * $part; first < end; first += 512 / $team) {
-      // A team without a row waits with the others.
-      const I own = first + threadIdx.x / $team;
-      const I row = own < end ? own : first;
-      const I n = own < end ? $channels : 0;
-$row    }
-    const auto join = [&](const C* mine, C* to) {
+$loop    const auto join = [&](const C* mine, C* to) {
 #pragma unroll
       for (int i = 0; i < $rounds; ++i) {
 #pragma unroll
         for (int k = 0; k < $V; ++k) {
-          room[k * 512 + threadIdx.x] = mine[i * $V + k];
+          C sum = mine[i * $V + k];
+#pragma unroll
+          for (int step = $team; step < 32; step <<= 1) {
+            sum = add(sum, __shfl_xor_sync(0xffffffffu, sum, step));
+          }
+          room[k * 512 + threadIdx.x] = sum;
         }
         __syncthreads();
 #pragma unroll 1
@@ -88,8 +121,8 @@ $row    }
           if (c >= $channels) continue;
           C all = 0;
 #pragma unroll
-          for (int t = 0; t < 512 / $team; ++t) {
-            all = add(all, room[k * 512 + t * $team + lane]);
+          for (int t = 0; t < 512 / $apart; ++t) {
+            all = add(all, room[k * 512 + t * $apart + lane]);
           }
           to[c] = all;
         }
@@ -129,16 +162,17 @@ constexpr std::string_view kJoinParts =
   }
 )";
 
-// Of a thread's sums and what it holds of a row, in registers, and of what a
+// Of a thread's sums and what it holds of rows, in registers, and of what a
 // move needs beside them. More, and registers would not do.
 constexpr std::int64_t kThreadBytes = 312;
 constexpr std::int64_t kMoveBytes = 8;
 constexpr std::int64_t kTeamRows = 256;  // so that no chain of sums is long
+constexpr std::int64_t kBlocks = 132;  // one on each multiprocessor of an H200
 
 // How rows are shared where threads keep the sums of columns.
 struct RowCut {
-  int team = 32;
-  std::int64_t rounds = 0;  // 0: a thread would have too many columns
+  RowTeam team;  // without rounds: a thread would have too many columns
+  int held = 0;  // rows: this one, and the next
   std::int64_t parts = 1;
   std::int64_t part = 0;  // rows of a part
 };
@@ -147,54 +181,69 @@ RowCut cut_rows(const NormForm& form, const NormShape& shape,
                 const RowPlaces& places, DType dtype) {
   RowCut cut;
   if (form.kind == NormKind::group) return cut;
-  const std::int64_t held =
-      std::max<std::int64_t>(4, places.width * size_of(dtype));
-  const std::int64_t bytes =
-      2 * (held + places.width * size_of(wide_dtype(dtype))) + kMoveBytes;
-  for (; cut.team <= cuda::kBlockThreads; cut.team *= 2) {
-    cut.rounds = row_rounds(shape.channels, cut.team, places.width);
-    if (cut.rounds * bytes <= kThreadBytes) break;
-    cut.rounds = 0;
-  }
-  if (cut.rounds == 0) return cut;
-  // As many blocks as an H200 has registers for.
-  const std::int64_t blocks =
-      cut.rounds * bytes <= kThreadBytes / 2 ? 264 : 132;
-  const std::int64_t teams = cuda::kBlockThreads / cut.team;
   const std::int64_t rows = shape.all_rows();
-  cut.parts = std::max(std::min(blocks, (rows + teams - 1) / teams),
+  const int sums = (form.dgamma >= 0 ? 1 : 0) + (form.dbeta >= 0 ? 1 : 0);
+  // From the best to the worst that have as many idle threads; last what reads
+  // rows again.
+  struct Way {
+    int held;
+    std::int64_t most_threads;
+  };
+  for (const Way& way :
+       {Way{1, 32}, Way{2, cuda::kBlockThreads}, Way{1, cuda::kBlockThreads},
+        Way{0, cuda::kBlockThreads}}) {
+    if (way.held == 0 && cut.team.rounds > 0) break;
+    const std::int64_t wide = size_of(wide_dtype(dtype));
+    const std::int64_t of_row =
+        2 * std::max<std::int64_t>(4, places.width * size_of(dtype)) +
+        kMoveBytes;
+    const std::int64_t bytes = sums * places.width * wide +
+                               (way.held > 0 ? way.held * of_row : 3 * wide);
+    const RowTeam team = share_row(rows, shape.channels, places.width,
+                                   kThreadBytes / bytes, way.most_threads);
+    if (team.rounds == 0) continue;
+    if (cut.team.rounds > 0 && team.places() >= cut.team.places()) continue;
+    cut.team = team;
+    cut.held = way.held;
+  }
+  if (cut.team.rounds == 0) return cut;
+  const std::int64_t teams = cut.team.in_block();
+  cut.parts = std::max(std::min(kBlocks, (rows + teams - 1) / teams),
                        rows / (teams * kTeamRows));
   cut.part = (rows + cut.parts - 1) / cut.parts;
   cut.parts = (rows + cut.part - 1) / cut.part;
   return cut;
 }
 
-std::string row_text(const NormForm& form, const RowPlaces& places,
+// kRow, and what it needs before a loop over rows.
+std::string row_text(std::string_view of, const NormForm& form,
+                     const NormShape& shape, const RowPlaces& places,
                      const RowCut& cut) {
   const auto element = [&](int input) {
     return fmt::format("read<{}>(in{} + base + {})", places.width, input,
                        places.at);
   };
   const bool has_mean = form.mean >= 0;
-  const bool held = cut.rounds > 0;
-  const std::string text =
-      cuda_text(kRow, {{"hold", held ? kHold : ""},
-                       {"sum", held ? kSum : ""},
-                       {"parameters", row_parameters_text(form, places)}});
+  const std::string mean = has_mean ? fmt::format("in{}[row]", form.mean) : "0";
+  const std::string deviation = fmt::format("in{}[row]", form.deviation);
+  const bool sums = cut.team.rounds > 0;
   return cuda_text(
-      text,
+      cuda_text(of, {{"sum", sums ? kSum : ""},
+                     {"join", has_mean ? kJoinBoth : kJoinSlope},
+                     {"parameters", row_parameters_text(form, places)}}),
       {{"V", places.width},
-       {"rounds", cut.rounds},
+       {"n", shape.count()},
+       {"rounds", cut.team.rounds},
        {"base", places.base},
        {"at", places.at},
-       {"each", each_of_row(cut.rounds, places.width)},
-       {"dy", held ? "flows[i]" : element(0)},
-       {"x", held ? "held[i]" : element(1)},
-       {"mean",
-        has_mean ? fmt::format("in{}[row]", form.mean) : std::string("(C)0")},
-       {"level", has_mean ? "div(Threads::join<Sum>(level), (C)n)" : "(C)0"},
-       {"gamma", row_gamma_text(form)},
-       {"deviation", form.deviation}});
+       {"each", each_of_row(cut.team, shape, places.width)},
+       {"dy", cut.held > 0 ? "held.dy[i]" : element(0)},
+       {"x", cut.held > 0 ? "held.x[i]" : element(1)},
+       {"read_mean", mean},
+       {"read_deviation", deviation},
+       {"mean", cut.held > 0 ? "held.mean" : mean},
+       {"deviation", cut.held > 0 ? "held.deviation" : deviation},
+       {"gamma", row_gamma_text(form)}});
 }
 
 // dbeta or dgamma of channel c, where there is one.
@@ -210,21 +259,32 @@ cuda::OpCode rows_with_sums(const KernelQuery& query, const NormForm& form,
   const std::int64_t tiles = (shape.channels + 31) / 32;
   const std::string types = norm_types_text(query, form, shape);
   cuda::OpCode code;
-  code.name = fmt::format("{}:cuda:rows={},parts={}", query.op->name, cut.team,
-                          cut.parts);
+  code.name = fmt::format("{}:cuda:rows={},parts={}", query.op->name,
+                          cut.team.threads, cut.parts);
   code.scratch_bytes = 2 * shape.channels * cut.parts *
                        size_of(wide_dtype(query.inputs[0].dtype));
-  const std::string rows =
-      cuda_text(kRowsWithSums, {{"team", cut.team},
-                                {"rounds", cut.rounds},
-                                {"V", places.width},
-                                {"channels", shape.channels},
-                                {"rows", shape.all_rows()},
-                                {"parts", cut.parts},
-                                {"part", cut.part},
-                                {"sums", there(form.dbeta)},
-                                {"dots", there(form.dgamma)},
-                                {"row", row_text(form, places, cut)}});
+  const auto text = [&](std::string_view of) {
+    return row_text(of, form, shape, places, cut);
+  };
+  const std::string_view held = cut.held == 0   ? ""
+                                : cut.held == 1 ? kThis
+                                                : kNext;
+  std::string loop = row_loop(cut.team, shape, "task * $part", "end",
+                              "512 / $team", std::string(held) + text(kRow));
+  if (cut.held == 2) loop = std::string(kFirst) + loop;
+  const std::string rows = cuda_text(
+      cuda_text(kRowsWithSums,
+                {{"hold", cut.held > 0 ? text(kHeld) : ""}, {"loop", loop}}),
+      {{"team", cut.team.threads},
+       {"apart", std::max<std::int64_t>(32, cut.team.threads)},
+       {"rounds", cut.team.rounds},
+       {"V", places.width},
+       {"channels", shape.channels},
+       {"rows", shape.all_rows()},
+       {"parts", cut.parts},
+       {"part", cut.part},
+       {"sums", there(form.dbeta)},
+       {"dots", there(form.dgamma)}});
   code.stages.emplace_back(
       cuda_function(query, types + rows, cuda_blocks(cut.parts),
                     query.op->cost(query.inputs, query.outputs, *query.attrs)));
@@ -253,11 +313,13 @@ Result<cuda::OpCode> row_norm_grad_code(const KernelQuery& query,
   const bool sums =
       shape.elements() > 0 && (form.dgamma >= 0 || form.dbeta >= 0);
   const RowCut rows = sums ? cut_rows(form, shape, places, x.dtype) : RowCut{};
-  if (rows.rounds > 0) {
+  if (rows.team.rounds > 0) {
     return rows_with_sums(query, form, shape, places, rows);
   }
-  cuda::OpCode code =
-      rows_cuda(query, rows_of(shape, x.dtype), row_text(form, places, {}));
+  RowCut unsummed;
+  unsummed.team.threads = rows_team(shape.count());
+  cuda::OpCode code = row_op(query, form, shape, unsummed.team,
+                             row_text(kRow, form, shape, places, unsummed));
   if (!sums) return code;
   // Sums come first: dx may take the place of what they are of.
   const ColumnCut cut = cut_columns(shape.all_rows(), shape.channels);

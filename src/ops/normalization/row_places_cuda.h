@@ -18,15 +18,39 @@ struct RowPlaces {
 };
 RowPlaces row_places(const NormShape& shape, DType dtype);
 
-// [statistics, elements of each].
-graph::TensorType rows_of(const NormShape& shape, DType dtype);
+// Threads that share a row, and the moves of each; 0: not counted.
+struct RowTeam {
+  std::int64_t threads = 32;
+  std::int64_t rounds = 0;
 
-// A thread's moves of `width` in a row that `team` threads share.
-std::int64_t row_rounds(std::int64_t n, std::int64_t team, std::int64_t width);
+  std::int64_t places() const { return threads * rounds; }
+  std::int64_t in_block() const { return cuda::kBlockThreads / threads; }
+};
 
-// The head of a loop over a thread's j, its moves numbered i where there are
-// `rounds`; with 0 they are not counted.
-std::string each_of_row(std::int64_t rounds, std::int64_t width);
+// For `rows` rows of n elements in moves of `width`: few idle threads, and
+// where rows are many, small teams. Rounds of 0 where `most` moves of each
+// thread are too few.
+RowTeam share_row(std::int64_t rows, std::int64_t n, std::int64_t width,
+                  std::int64_t most,
+                  std::int64_t most_threads = cuda::kBlockThreads);
+
+// A loop over rows up to `end`, from `first` on in steps of `step`, as many at
+// once as a block has teams; `text` makes row number `row` of its n elements.
+// Teams of several warps go in step: one without a row has n = 0, and joins
+// with the others.
+std::string row_loop(const RowTeam& team, const NormShape& shape,
+                     std::string_view first, std::string_view end,
+                     std::string_view step, std::string_view text);
+
+// The head of a loop over a thread's j, its moves numbered i where they are
+// counted.
+std::string each_of_row(const RowTeam& team, const NormShape& shape,
+                        std::int64_t width);
+
+// All rows, one after another.
+cuda::OpCode row_op(const graph::KernelQuery& query, const NormForm& form,
+                    const NormShape& shape, const RowTeam& team,
+                    std::string_view text);
 
 // Reads gamma and beta of the channels of number j to gamma.v and beta.v,
 // where the op has them, and what then stands for those of channel c + k.

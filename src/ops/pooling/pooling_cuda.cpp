@@ -177,11 +177,11 @@ constexpr std::string_view kTakeAverage =
     R"(        const i32 up = i * $stride_h - $top, left = j * $stride_w - $left;
         const i32 bottom = up + $window_h < $to_h ? up + $window_h : $to_h;
         const i32 end = left + $window_w < $to_w ? left + $window_w : $to_w;
-        const C count = (C)((bottom - (up > 0 ? up : 0)) *
-                            (end - (left > 0 ? left : 0)));
+        const C share = div((C)1, (C)((bottom - (up > 0 ? up : 0)) *
+                                      (end - (left > 0 ? left : 0))));
 #pragma unroll
         for (int v = 0; v < $V; ++v) {
-          sum[v] = add(sum[v], div((C)load(dy.v[v]), count));
+          sum[v] = mul_add((C)load(dy.v[v]), share, sum[v]);
         }
 )";
 

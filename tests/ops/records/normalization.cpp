@@ -136,6 +136,10 @@ void add_rows(Records& records) {
     records.both("small_epsilon", kind, {4, 30}, {{"epsilon", 1e-6}});
     records.large("768", kind, {70, 768});
     records.large("many_rows", kind, {3001, 24});
+    records.large("very_many_rows", kind, {34001, 40});
+    records.all.back().tolerance = 1e-4;  // sums that cancel
+    records.large("96", kind, {5003, 96});
+    records.large("2048", kind, {601, 2048});
     records.large("long_rows", kind, {3, 5003});
     records.large("1024", kind, {40, 1024});
     records.large("1535", kind, {20, 1535});
