@@ -263,14 +263,16 @@ Result<cuda::OpCode> batch_norm_grad_code(const KernelQuery& query,
   const Batch batch = batch_of(query);
   const NormForm& form = batch.form;
   const ColumnCut& cut = batch.cut;
-  cuda::OpCode code;
-  code.name = fmt::format("{}:cuda:{}", query.op->name, cut.name());
-  if (batch.shape.elements() == 0) return cuda_op(query, code.name, "", 1);
+  if (batch.shape.elements() == 0) {
+    return no_rows_code(query, form, batch.shape);
+  }
   if (auto made = library_batch_norm(query, settings, form)) {
     return *std::move(made);
   }
   const std::int64_t channels = batch.shape.channels;
   const std::int64_t moments = 2 * channels * cut.parts;
+  cuda::OpCode code;
+  code.name = fmt::format("{}:cuda:{}", query.op->name, cut.name());
   code.scratch_bytes = (moments + 3 * channels) * size_of(batch.compute);
   code.stages.emplace_back(cuda_function(
       query,
@@ -284,19 +286,14 @@ Result<cuda::OpCode> batch_norm_grad_code(const KernelQuery& query,
     deviation = fmt::format("div((C)1, root(add({}, {})))", deviation,
                             batch.number(batch.epsilon));
   }
-  std::string text =
+  const std::string text =
       cuda_text(kGradientFactors,
                 {{"moments", moments},
                  {"channels", channels},
                  {"deviation", deviation},
                  {"gamma", gamma_text(form)},
-                 {"count", batch.number(static_cast<double>(cut.rows))}});
-  if (form.dbeta >= 0) {
-    text += fmt::format("      out{}[c] = store<P>(sum);\n", form.dbeta);
-  }
-  if (form.dgamma >= 0) {
-    text += fmt::format("      out{}[c] = store<P>(dot);\n", form.dgamma);
-  }
+                 {"count", batch.number(static_cast<double>(cut.rows))}}) +
+      write_sum_text(form.dbeta, "sum") + write_sum_text(form.dgamma, "dot");
   code.stages.emplace_back(
       channel_function(query, batch.types + join_sums_text(cut, text),
                        (channels + 15) / 16, moments));

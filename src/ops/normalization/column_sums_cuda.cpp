@@ -74,6 +74,12 @@ $text    }
   }
 )";
 
+constexpr std::string_view kEachChannel =
+    R"(  for (I c = block * 512 + threadIdx.x; c < $channels;
+       c += blocks * 512) {
+$text  }
+)";
+
 }  // namespace
 
 std::string ColumnCut::name() const {
@@ -155,6 +161,23 @@ std::string join_sums_text(const ColumnCut& cut, const std::string& text) {
   return cuda_text(
       kJoinSums,
       {{"channels", cut.channels}, {"parts", cut.parts}, {"text", text}});
+}
+
+std::string write_sum_text(int output, std::string_view value) {
+  if (output < 0) return {};
+  return fmt::format("      out{}[c] = store<P>({});\n", output, value);
+}
+
+cuda::OpCode no_rows_code(const graph::KernelQuery& query, const NormForm& form,
+                          const NormShape& shape) {
+  return cuda_op(
+      query, fmt::format("{}:cuda:rows=0", query.op->name),
+      norm_types_text(query, form, shape) +
+          cuda_text(kEachChannel,
+                    {{"channels", shape.channels},
+                     {"text", write_sum_text(form.dbeta, "(C)0") +
+                                  write_sum_text(form.dgamma, "(C)0")}}),
+      cuda_blocks_of_threads(shape.channels));
 }
 
 }  // namespace plimsoll::ops

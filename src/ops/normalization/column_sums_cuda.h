@@ -38,5 +38,10 @@ std::string gradient_sums_text(const NormForm& form, const NormShape& shape,
                                DType compute);
 // Joins these to `sum` and `dot` of channel c; one thread then does `text`.
 std::string join_sums_text(const ColumnCut& cut, const std::string& text);
+// Writes dbeta or dgamma of channel c, where the op has that output.
+std::string write_sum_text(int output, std::string_view value);
+// The gradient where there are no rows: both are 0.
+cuda::OpCode no_rows_code(const graph::KernelQuery& query, const NormForm& form,
+                          const NormShape& shape);
 
 }  // namespace plimsoll::ops

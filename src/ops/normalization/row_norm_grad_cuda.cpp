@@ -153,10 +153,8 @@ constexpr std::string_view kJoinParts =
     if (threadIdx.x < 32 && c < $channels) {
       for (int t = 1; t < 16; ++t) all = add(all, lanes[t * 32 + threadIdx.x]);
       if (dots) {
-        $write_dots
-      } else {
-        $write_sums
-      }
+$write_dots      } else {
+$write_sums      }
     }
     __syncthreads();
   }
@@ -246,12 +244,6 @@ std::string row_text(std::string_view of, const NormForm& form,
        {"gamma", row_gamma_text(form)}});
 }
 
-// dbeta or dgamma of channel c, where there is one.
-std::string write_text(int output, std::string_view value) {
-  if (output < 0) return {};
-  return fmt::format("out{}[c] = store<P>({});", output, value);
-}
-
 cuda::OpCode rows_with_sums(const KernelQuery& query, const NormForm& form,
                             const NormShape& shape, const RowPlaces& places,
                             const RowCut& cut) {
@@ -288,14 +280,14 @@ cuda::OpCode rows_with_sums(const KernelQuery& query, const NormForm& form,
   code.stages.emplace_back(
       cuda_function(query, types + rows, cuda_blocks(cut.parts),
                     query.op->cost(query.inputs, query.outputs, *query.attrs)));
-  const std::string join =
-      cuda_text(kJoinParts, {{"channels", shape.channels},
-                             {"tiles", tiles},
-                             {"parts", cut.parts},
-                             {"sums", there(form.dbeta)},
-                             {"dots", there(form.dgamma)},
-                             {"write_sums", write_text(form.dbeta, "all")},
-                             {"write_dots", write_text(form.dgamma, "all")}});
+  const std::string join = cuda_text(
+      kJoinParts, {{"channels", shape.channels},
+                   {"tiles", tiles},
+                   {"parts", cut.parts},
+                   {"sums", there(form.dbeta)},
+                   {"dots", there(form.dgamma)},
+                   {"write_sums", write_sum_text(form.dbeta, "all")},
+                   {"write_dots", write_sum_text(form.dgamma, "all")}});
   code.stages.emplace_back(cuda_function(
       query, types + join, cuda_blocks(2 * tiles),
       {.flops = 0, .bytes = static_cast<double>(code.scratch_bytes)}));
@@ -310,8 +302,8 @@ Result<cuda::OpCode> row_norm_grad_code(const KernelQuery& query,
   const graph::TensorType& x = query.inputs[1];
   const NormShape shape = norm_shape(form.kind, x.shape, *query.attrs);
   const RowPlaces places = row_places(shape, x.dtype);
-  const bool sums =
-      shape.elements() > 0 && (form.dgamma >= 0 || form.dbeta >= 0);
+  if (shape.elements() == 0) return no_rows_code(query, form, shape);
+  const bool sums = form.dgamma >= 0 || form.dbeta >= 0;
   const RowCut rows = sums ? cut_rows(form, shape, places, x.dtype) : RowCut{};
   if (rows.team.rounds > 0) {
     return rows_with_sums(query, form, shape, places, rows);
@@ -328,11 +320,10 @@ Result<cuda::OpCode> row_norm_grad_code(const KernelQuery& query,
   code.scratch_bytes = 2 * cut.channels * cut.parts * size_of(compute);
   auto& last = std::get<cuda::Function>(code.stages[0]);
   const std::string types = norm_types_text(query, form, shape);
-  const std::string text =
-      fmt::format("      {}\n      {}\n", write_text(form.dbeta, "sum"),
-                  write_text(form.dgamma, "dot"));
-  last.body = fmt::format("  {{\n{}  }}\n{}{}", last.body, types,
-                          join_sums_text(cut, text));
+  last.body =
+      fmt::format("  {{\n{}  }}\n{}{}", last.body, types,
+                  join_sums_text(cut, write_sum_text(form.dbeta, "sum") +
+                                          write_sum_text(form.dgamma, "dot")));
   last.blocks = std::max(last.blocks, cuda_blocks((cut.channels + 15) / 16));
   code.stages.insert(
       code.stages.begin(),

@@ -131,6 +131,7 @@ void add_rows(Records& records) {
     records.both("pairs", kind, {5, 2});
     records.both("blocks", kind, {3, 64});
     records.both("cube", kind, {2, 3, 17});
+    records.large("no_rows", kind, {0, 24});
     records.both("plain", kind, {4, 21}, {{"scale", false}, {"center", false}});
     records.wide_parameters("wide", kind, {3, 40});
     records.both("small_epsilon", kind, {4, 30}, {{"epsilon", 1e-6}});
@@ -162,6 +163,7 @@ void add_groups(Records& records) {
   };
   const NormKind kind = NormKind::group;
   records.both("rows", kind, {5, 12}, groups(3));
+  records.large("no_rows", kind, {0, 3, 12}, groups(3));
   records.both("images", kind, {2, 3, 3, 8}, groups(2));
   records.both("one_group", kind, {2, 5, 7}, groups(1));
   records.both("each_channel", kind, {2, 9, 5}, groups(5));
