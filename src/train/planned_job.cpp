@@ -320,9 +320,9 @@ class JobPlanner {
     }
     needs.allowance_bytes = profile.allowance_bytes;
     // Seen: 8 MiB more than the rehearsals of GPT-2's products and attention
-    // gave, 6 more than those of U-Net's convolutions in f32. Where engines are
-    // compiled a rehearsal may give more than the job takes, but not where the
-    // driver still has them from an earlier process.
+    // gave, 6 more than those of U-Net's convolutions in f32. Rehearsals of
+    // engines that are compiled gave more than jobs take, but not after earlier
+    // processes had used the same ones.
     constexpr std::int64_t kRehearsalAllowanceBytes = 16 * kMiB;
     if (device) needs.allowance_bytes += kRehearsalAllowanceBytes;
     needs.kernel_bytes = device ? host_kernel_bytes_ : kernel_bytes_;

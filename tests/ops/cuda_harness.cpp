@@ -160,17 +160,6 @@ Run CudaHarness::run(const Case& test, const cuda::OpCode& code,
   return run;
 }
 
-// A weight's gradient that the library makes in 16 bits alone is widened after
-// it (device/cuda/widened_convolution.h).
-bool CudaHarness::is_rounded(const cuda::OpCode& code) {
-  return std::any_of(
-      code.stages.begin(), code.stages.end(), [&](const cuda::Stage& stage) {
-        if (std::holds_alternative<cuda::Function>(stage)) return false;
-        const auto prepared = device_.prepare(stage);
-        return prepared && (*prepared)->algorithm().ends_with("rounded");
-      });
-}
-
 Mistakes CudaHarness::check(const Case& test, const CudaCatalog& catalog) {
   if (test.record->op->is_view) return {};
   const std::string what =
@@ -179,13 +168,9 @@ Mistakes CudaHarness::check(const Case& test, const CudaCatalog& catalog) {
   const auto code =
       catalog.code({test.record->op, test.inputs, test.outputs, &test.attrs});
   if (!code) return {what + ": " + code.error().message};
-  Case allowed = test;
-  if (is_rounded(*code)) {
-    allowed.tolerance = tolerance_of(*test.record, test.inputs[0].dtype);
-  }
   std::vector<Bytes> seen;
   return check_runs(
-      allowed, what,
+      test, what,
       [&](const Sharing& sharing, int poison) {
         return run(test, *code, sharing, poison);
       },

@@ -27,7 +27,6 @@ class CudaHarness {
           int poison);
   Status launch(const cuda::OpCode& code, const std::vector<void*>& inputs,
                 const std::vector<void*>& outputs, void* scratch);
-  bool is_rounded(const cuda::OpCode& code);
   Bytes read(const std::byte* from, std::int64_t bytes);
   bool intact(std::size_t number, std::int64_t bytes, int poison);
 

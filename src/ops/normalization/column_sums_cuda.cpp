@@ -7,8 +7,7 @@
 namespace plimsoll::ops {
 namespace {
 
-constexpr std::int64_t kPartRounds = 16;    // rows of a thread, at the least
-constexpr std::int64_t kEnoughTasks = 264;  // blocks that fill the device
+constexpr std::int64_t kPartRounds = 16;  // rows of a thread, at the least
 
 constexpr std::string_view kDown = R"(  C* lanes = shared_lanes<C>();
   const auto down = [&](C value) {
@@ -93,7 +92,7 @@ ColumnCut cut_columns(std::int64_t rows, std::int64_t channels) {
   cut.team = std::min<std::int64_t>(32, cuda_power_of_two(channels));
   while (cut.team < 512 && 512 / cut.team > rows) cut.team *= 2;
   const std::int64_t piece = 512 / cut.team * kPartRounds;
-  cut.parts = std::clamp<std::int64_t>(kEnoughTasks / cut.tasks(), 1,
+  cut.parts = std::clamp<std::int64_t>(kBusyBlocks / cut.tasks(), 1,
                                        (rows + piece - 1) / piece);
   cut.part = (rows + cut.parts - 1) / cut.parts;
   cut.parts = (rows + cut.part - 1) / cut.part;

@@ -9,6 +9,9 @@
 
 namespace plimsoll::ops {
 
+// Blocks that fill an H200, two on each of its multiprocessors.
+inline constexpr std::int64_t kBusyBlocks = 264;
+
 // By the shape alone.
 struct ColumnCut {
   std::int64_t rows = 0;

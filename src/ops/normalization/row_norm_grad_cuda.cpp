@@ -76,8 +76,7 @@ constexpr std::string_view kThis = R"(    const Held held = hold(row, n);
 )";
 
 // Teams that wait for each other read the next row while one is made. What was
-// read is copied first: a thread waits for its loads by few counters, and would
-// wait for the new ones too.
+// read is copied first: with two places in turn this gained nothing.
 constexpr std::string_view kFirst =
     R"(    const I start = task * $part + threadIdx.x / $team;
     Held next = hold(start, start < end ? $channels : 0);
@@ -165,7 +164,7 @@ $write_sums      }
 constexpr std::int64_t kThreadBytes = 312;
 constexpr std::int64_t kMoveBytes = 8;
 constexpr std::int64_t kTeamRows = 256;  // so that no chain of sums is long
-constexpr std::int64_t kBlocks = 132;  // one on each multiprocessor of an H200
+constexpr std::int64_t kBlocks = kBusyBlocks / 2;  // by their registers
 
 // How rows are shared where threads keep the sums of columns.
 struct RowCut {

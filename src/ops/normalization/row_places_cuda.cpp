@@ -7,8 +7,6 @@
 namespace plimsoll::ops {
 namespace {
 
-constexpr std::int64_t kBusyBlocks = 264;  // that fill the device
-
 // Teams within a warp go at their own pace.
 constexpr std::string_view kLoop =
     R"(    for (I row = $first + threadIdx.x / $team; row < $end; row += $step) {
