@@ -1,5 +1,5 @@
-// Convolutions on a GPU, layer by layer: ResNet-50's at batch 256, and some
-// depthwise ones.
+// Convolutions on a GPU, layer by layer: ResNet-50's at batch 256, then some of
+// other networks. Weights' gradients are in f32, as training has them.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include "device/cuda_device.h"
 #include "kernels/device_timer.h"
 #include "ops/convolution/conv_shape.h"
+#include "ops/convolution/convolution.h"
 #include "ops/registry.h"
 
 namespace plimsoll {
@@ -18,22 +19,49 @@ namespace {
 struct Layer {
   std::int64_t times, size, channels, filters, kernel, stride;
   bool depthwise = false;
+  bool same = false;  // TensorFlow's padding, at even sizes one-sided
 };
 
 constexpr Layer kLayers[] = {
-    {1, 224, 3, 64, 7, 2},       {1, 56, 64, 64, 1, 1},
-    {2, 56, 256, 64, 1, 1},      {3, 56, 64, 64, 3, 1},
-    {4, 56, 64, 256, 1, 1},      {1, 56, 256, 128, 1, 1},
-    {1, 56, 128, 128, 3, 2},     {3, 28, 512, 128, 1, 1},
-    {3, 28, 128, 128, 3, 1},     {4, 28, 128, 512, 1, 1},
-    {1, 56, 256, 512, 1, 2},     {1, 28, 512, 256, 1, 1},
-    {1, 28, 256, 256, 3, 2},     {5, 14, 1024, 256, 1, 1},
-    {5, 14, 256, 256, 3, 1},     {6, 14, 256, 1024, 1, 1},
-    {1, 28, 512, 1024, 1, 2},    {1, 14, 1024, 512, 1, 1},
-    {1, 14, 512, 512, 3, 2},     {2, 7, 2048, 512, 1, 1},
-    {2, 7, 512, 512, 3, 1},      {3, 7, 512, 2048, 1, 1},
-    {1, 14, 1024, 2048, 1, 2},   {0, 112, 32, 32, 3, 1, true},
-    {0, 56, 96, 96, 7, 1, true}, {0, 14, 384, 384, 3, 1, true},
+    {1, 224, 3, 64, 7, 2},
+    {1, 56, 64, 64, 1, 1},
+    {2, 56, 256, 64, 1, 1},
+    {3, 56, 64, 64, 3, 1},
+    {4, 56, 64, 256, 1, 1},
+    {1, 56, 256, 128, 1, 1},
+    {1, 56, 128, 128, 3, 2},
+    {3, 28, 512, 128, 1, 1},
+    {3, 28, 128, 128, 3, 1},
+    {4, 28, 128, 512, 1, 1},
+    {1, 56, 256, 512, 1, 2},
+    {1, 28, 512, 256, 1, 1},
+    {1, 28, 256, 256, 3, 2},
+    {5, 14, 1024, 256, 1, 1},
+    {5, 14, 256, 256, 3, 1},
+    {6, 14, 256, 1024, 1, 1},
+    {1, 28, 512, 1024, 1, 2},
+    {1, 14, 1024, 512, 1, 1},
+    {1, 14, 512, 512, 3, 2},
+    {2, 7, 2048, 512, 1, 1},
+    {2, 7, 512, 512, 3, 1},
+    {3, 7, 512, 2048, 1, 1},
+    {1, 14, 1024, 2048, 1, 2},
+    {0, 112, 32, 32, 3, 1, true},
+    {0, 56, 96, 96, 7, 1, true},
+    {0, 14, 384, 384, 3, 1, true},
+    {0, 224, 3, 32, 3, 2},
+    {0, 112, 32, 16, 1, 1},
+    {0, 112, 16, 96, 1, 1},
+    {0, 56, 144, 24, 1, 1},
+    {0, 7, 320, 1280, 1, 1},
+    {0, 112, 64, 128, 3, 1},
+    {0, 64, 1, 32, 3, 1},
+    {0, 28, 100, 30, 3, 1},
+    {0, 224, 3, 64, 7, 2, false, true},
+    {0, 56, 128, 128, 3, 2, false, true},
+    {0, 28, 256, 256, 3, 2, false, true},
+    {0, 14, 512, 512, 3, 2, false, true},
+    {0, 18, 32, 40, 3, 2, false, true},
 };
 
 class Bench {
@@ -48,6 +76,10 @@ class Bench {
     settings.strides = {layer.stride, layer.stride};
     const std::int64_t pad = layer.kernel / 2;
     settings.padding = {pad, pad, pad, pad};
+    if (layer.same) {
+      settings = ops::same_padding(settings, layer.size, layer.size,
+                                   layer.kernel, layer.kernel);
+    }
     settings.groups = layer.depthwise ? layer.channels : 1;
     const std::int64_t out =
         ops::conv_extent(settings, 0, layer.size, layer.kernel);
@@ -67,8 +99,10 @@ class Bench {
                  {"conv2d_data_grad", y, w, x},
                  {"conv2d_weight_grad", y, x, w}};
     for (const auto& [op, a, b, c] : kinds) {
+      const bool weights = op == kinds[2].op && size_of(dtype_) == 2;
       const graph::TensorType inputs[] = {{dtype_, a}, {dtype_, b}};
-      const graph::TensorType outputs[] = {{dtype_, c}};
+      const graph::TensorType outputs[] = {{weights ? DType::f32 : dtype_, c}};
+      if (weights) attrs.set("out", std::string("f32"));
       const graph::KernelQuery query{ops::find_op(op), inputs, outputs, &attrs};
       PLIMSOLL_ASSIGN(const double one, time(query));
       const double work =

@@ -84,8 +84,7 @@ struct Product {
 struct Convolution {
   enum class Kind : std::uint8_t { forward, data_grad, weight_grad };
   Kind kind = Kind::forward;
-  DType dtype = DType::f32;         // f32, bf16 or f16, of what is read
-  DType output = DType::f32;        // the same, or f32: sums are not rounded
+  DType dtype = DType::f32;         // f32, bf16 or f16
   bool tf32 = false;                // f32 operands may be rounded to tf32
   std::array<std::int64_t, 4> x{};  // [B, H, W, C]
   std::array<std::int64_t, 4> w{};  // [O, KH, KW, C / groups]
@@ -95,9 +94,6 @@ struct Convolution {
   std::array<std::int64_t, 4> padding{};  // top, bottom, left, right
   std::int64_t workspace_bytes = 0;       // the most it may use, of scratch
   std::int64_t workspace_offset_bytes = 0;
-  // In scratch, where `output` is another type: room for a rounded result, if
-  // the library makes no other.
-  std::int64_t rounded_offset_bytes = 0;
   Operand x_at = {Operand::Of::input, 0};
   Operand w_at = {Operand::Of::input, 1};
   Operand y_at = {Operand::Of::output, 0};

@@ -37,6 +37,8 @@ struct CudaKernels {
 // process.
 inline constexpr std::string_view kLayerLibrary = ":cudnn";
 inline constexpr std::string_view kCompiledLayer = ":cudnn:compiled";
+// Ends the name of a kernel that writes f32 but rounds to the type it reads.
+inline constexpr std::string_view kRounded = ":rounded";
 
 // Whether a candidate of the catalogue below runs in CUDA's library of
 // products, or in that of layers.

@@ -51,7 +51,6 @@ void each_number(Convolution& convolution, const Visit& visit) {
     for (std::int64_t& number : *list) visit(number);
   }
   visit(convolution.workspace_bytes);
-  visit(convolution.rounded_offset_bytes);
   visit(convolution.tf32);
 }
 
@@ -90,10 +89,8 @@ std::string line_of(const Product& product) {
 }
 
 std::string line_of(const Convolution& convolution) {
-  return fmt::format("convolution {} {} {}{}",
-                     static_cast<int>(convolution.kind),
-                     name_of(convolution.dtype), name_of(convolution.output),
-                     numbers_of(convolution));
+  return fmt::format("convolution {} {}{}", static_cast<int>(convolution.kind),
+                     name_of(convolution.dtype), numbers_of(convolution));
 }
 
 std::string line_of(const Attention& attention) {
@@ -135,7 +132,6 @@ bool read(std::istream& words, Convolution& convolution) {
   }
   convolution.kind = static_cast<Convolution::Kind>(kind);
   return read_dtype(words, convolution.dtype) &&
-         read_dtype(words, convolution.output) &&
          read_numbers(words, convolution);
 }
 
@@ -183,7 +179,7 @@ std::int64_t largest_operand_bytes(const Product& product) {
 std::int64_t largest_operand_bytes(const Convolution& convolution) {
   std::int64_t most = 0;
   for (const auto& extents : {convolution.x, convolution.w, convolution.y}) {
-    std::int64_t bytes = size_of(DType::f32);  // the widest there is
+    std::int64_t bytes = size_of(convolution.dtype);
     for (const std::int64_t extent : extents) bytes *= extent;
     most = std::max(most, bytes);
   }
@@ -207,9 +203,7 @@ std::int64_t scratch_bytes(const Product& product) {
 }
 
 std::int64_t scratch_bytes(const Convolution& convolution) {
-  return std::max(
-      convolution.workspace_bytes,
-      convolution.rounded_offset_bytes + largest_operand_bytes(convolution));
+  return convolution.workspace_bytes;
 }
 
 std::int64_t scratch_bytes(const Attention& attention) {

@@ -1,4 +1,5 @@
 // Which convolutions are the library's on CUDA, as plain values: no GPU needed.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "ops/all_records.h"
@@ -33,7 +34,7 @@ TEST(ConvolutionCuda, LargeHalvesAreTheLibrarys) {
   const auto* made = std::get_if<cuda::Convolution>(&code.stages[0]);
   ASSERT_NE(made, nullptr);
   cuda::Convolution wanted;
-  wanted.dtype = wanted.output = DType::bf16;
+  wanted.dtype = DType::bf16;
   wanted.x = {2, 18, 17, 32};
   wanted.w = {40, 3, 3, 32};
   wanted.y = {2, 9, 9, 40};
@@ -64,16 +65,30 @@ TEST(ConvolutionCuda, OperandsAreWhereEachPassHasThem) {
   EXPECT_EQ(weights.w_at, result);
 }
 
-// The plan has room for a rounded result, since it cannot know which engines
-// the library will offer.
-TEST(ConvolutionCuda, WeightGradientsInF32HaveRoomForRoundedOnes) {
+// Into planned scratch behind the workspace, and from there to f32.
+TEST(ConvolutionCuda, WeightGradientsInF32AreTheLibrarysRoundedOnes) {
   const char* const name = "conv2d_weight_grad_large_stride_bf16_to_f32";
   const cuda::OpCode code = code_of(name, DType::bf16);
-  const auto& made = std::get<cuda::Convolution>(code.stages.at(0));
+  EXPECT_EQ(code.name, "conv2d_weight_grad:cudnn:rounded");
+  ASSERT_EQ(code.stages.size(), 2u);
+  const auto& made = std::get<cuda::Convolution>(code.stages[0]);
   EXPECT_EQ(made.dtype, DType::bf16);
-  EXPECT_EQ(made.output, DType::f32);
-  EXPECT_EQ(made.rounded_offset_bytes, made.workspace_bytes);
+  const cuda::Operand behind{cuda::Operand::Of::scratch, 0,
+                             made.workspace_bytes};
+  EXPECT_EQ(made.w_at, behind);
   EXPECT_GE(code.scratch_bytes, made.workspace_bytes + 40 * 3 * 3 * 32 * 2);
+  const auto& body = std::get<cuda::Function>(code.stages[1]).body;
+  EXPECT_NE(body.find(fmt::format("scratch + {}", made.workspace_bytes)),
+            std::string::npos);
+}
+
+// Ours sum in f32 and write f32.
+TEST(ConvolutionCuda, OurWeightGradientsInF32AreNotRounded) {
+  for (const char* const name :
+       {"conv2d_weight_grad_same_bf16_to_f32",
+        "conv2d_weight_grad_wide_depthwise_stride_f16_to_f32"}) {
+    EXPECT_FALSE(code_of(name, DType::bf16).name.ends_with(kRounded)) << name;
+  }
 }
 
 TEST(ConvolutionCuda, BiasAndReluComeAfterTheLibrary) {

@@ -187,9 +187,6 @@ bool has_other_forms(const OpRecord& record) {
       [](const graph::TensorType& type) { return type.dtype == DType::f32; });
 }
 
-namespace {
-
-// What one rounding to the dtype may cost, relative to 1 + the value.
 double tolerance_of(const OpRecord& record, DType dtype) {
   switch (dtype) {
     case DType::f64:
@@ -202,8 +199,6 @@ double tolerance_of(const OpRecord& record, DType dtype) {
       return record.tolerance;
   }
 }
-
-}  // namespace
 
 Result<Case> make_case(const OpRecord& record, DType floating) {
   PLIMSOLL_ASSIGN(TypedRecord typed, in_dtype(record, floating));

@@ -32,6 +32,8 @@ struct Case {
 // The record with f32 replaced by another floating dtype, or as it stands.
 Result<Case> make_case(const OpRecord& record, DType floating);
 bool has_other_forms(const OpRecord& record);
+// What one rounding to the dtype may cost, relative to 1 + the value.
+double tolerance_of(const OpRecord& record, DType dtype);
 
 // Which input each output shares its buffer with; -1: none.
 using Sharing = std::vector<int>;

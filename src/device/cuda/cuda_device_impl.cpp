@@ -10,7 +10,6 @@
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/kernel_compiler.h"
-#include "device/cuda/widened_convolution.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -177,12 +176,7 @@ Result<std::unique_ptr<CudaWork>> CudaDeviceImpl::prepare(const Stage& stage) {
   if (const auto* batch_norm = std::get_if<BatchNorm>(&stage)) {
     return layers_->prepare(*batch_norm);
   }
-  const auto& convolution = std::get<Convolution>(stage);
-  auto made = layers_->prepare(convolution);
-  if (made || convolution.output == convolution.dtype) return made;
-  return make_widened_convolution(
-      *layers_, convolution,
-      [this](const std::string& source) { return load(source); });
+  return layers_->prepare(std::get<Convolution>(stage));
 }
 
 Result<std::unique_ptr<CudaRecording>> CudaDeviceImpl::record(

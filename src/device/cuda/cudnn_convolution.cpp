@@ -72,15 +72,13 @@ Names names_of(Kind kind) {
 Result<CudnnGraph> graph_of(const Convolution& of) {
   const Names names = names_of(of.kind);
   CudnnGraph graph;
-  const auto tensor = [&](Kind writer,
-                          const std::array<std::int64_t, 4>& shape) {
+  const auto tensor = [&](const std::array<std::int64_t, 4>& shape) {
     const auto [n, h, w, c] = shape;
-    return graph.operand(cudnn_type(of.kind == writer ? of.output : of.dtype),
-                         channels_last(n, h, w, c));
+    return graph.operand(cudnn_type(of.dtype), channels_last(n, h, w, c));
   };
-  const int x = tensor(Kind::data_grad, of.x);
-  const int w = tensor(Kind::weight_grad, of.w);
-  const int y = tensor(Kind::forward, of.y);
+  const int x = tensor(of.x);
+  const int w = tensor(of.w);
+  const int y = tensor(of.y);
   PLIMSOLL_ASSIGN(const CudnnDescriptor settings, settings_of(of));
   const float one = 1;
   const float zero = 0;
@@ -127,21 +125,18 @@ Result<std::unique_ptr<CudaWork>> make_cudnn_convolution(
     constexpr const char* kKinds[] = {"forward", "data gradient",
                                       "weight gradient"};
     error.message += fmt::format(
-        " (convolution, {}, {} to {}, of [{}] by [{}] to [{}])",
+        " (convolution, {}, {}, of [{}] by [{}] to [{}])",
         kKinds[static_cast<std::size_t>(convolution.kind)],
-        name_of(convolution.dtype), name_of(convolution.output),
-        fmt::join(convolution.x, ", "), fmt::join(convolution.w, ", "),
-        fmt::join(convolution.y, ", "));
+        name_of(convolution.dtype), fmt::join(convolution.x, ", "),
+        fmt::join(convolution.w, ", "), fmt::join(convolution.y, ", "));
     return error;
   };
   auto graph = graph_of(convolution);
   if (!graph) return named(std::move(graph).error());
   const bool full = convolution.dtype == DType::f32 && !convolution.tf32;
-  auto plan =
-      CudnnPlan::choose(handle, *std::move(graph),
-                        {.full_precision = full,
-                         .last_resort = convolution.output == convolution.dtype,
-                         .workspace_bytes = convolution.workspace_bytes});
+  auto plan = CudnnPlan::choose(
+      handle, *std::move(graph),
+      {.full_precision = full, .workspace_bytes = convolution.workspace_bytes});
   if (!plan) return named(std::move(plan).error());
   return std::unique_ptr<CudaWork>(
       std::make_unique<CudnnConvolution>(convolution, *std::move(plan)));

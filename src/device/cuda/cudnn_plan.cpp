@@ -86,7 +86,6 @@ Result<CudnnPlan> CudnnPlan::choose(cudnnHandle_t handle, CudnnGraph graph,
 
 Status CudnnPlan::try_modes(const CudnnLimits& limits) {
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    if (mode == CUDNN_HEUR_MODE_FALLBACK && !limits.last_resort) break;
     PLIMSOLL_ASSIGN(const bool found, try_engines(mode, limits));
     if (found) return {};
   }

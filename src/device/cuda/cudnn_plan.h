@@ -12,7 +12,6 @@ namespace plimsoll::cuda {
 // What an engine must keep to.
 struct CudnnLimits {
   bool full_precision = false;  // f32 operands are not rounded
-  bool last_resort = true;      // engines beside those that are recommended
   bool compiled = false;        // engines that are compiled in this process
   std::int64_t workspace_bytes = 0;
 };

@@ -28,7 +28,8 @@ Conv2dSettings same_padding(Conv2dSettings settings, std::int64_t height,
 // "input_shape"), conv2d_weight_grad (dy, x; "kernel_shape"). Attributes:
 // "strides", "dilations", "padding", "groups" (absent: as in Conv2dSettings),
 // of conv2d "activation" ("" or "relu"), and of conv2d_weight_grad "out" ("f32"
-// where the sums of bf16 or f16 are not to be rounded).
+// where sums of bf16 or f16 are written so; a kernel that rounds them on the
+// way says it by its name).
 graph::ValueId conv2d(graph::Builder& builder, graph::ValueId x,
                       graph::ValueId w, const Conv2dSettings& settings);
 

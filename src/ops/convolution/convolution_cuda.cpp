@@ -98,12 +98,42 @@ $finish      y.v[v] = store<T>(sum);
                        {static_cast<double>(elements), 2 * bytes});
 }
 
+// The library gives weights' gradients in the type of what it reads; they are
+// rounded to it, as PyTorch's and JAX's are.
+cuda::Function widening(const KernelQuery& query, DType from,
+                        std::int64_t offset_bytes) {
+  const graph::TensorType& type = query.outputs[0];
+  const std::int64_t elements = type.shape.elements();
+  const std::int64_t width = cuda_width(size_of(type.dtype), elements);
+  const std::string text = cuda_text(
+      R"(  typedef $T T;
+  typedef $R R;
+  typedef $I I;
+  const T* const rounded = (const T*)((const char*)scratch + $offset);
+  for (I i = (I)block * 512 + threadIdx.x; i < $runs; i += (I)blocks * 512) {
+    const Vec<T, $V> from = read<$V>(rounded + i * $V);
+    Vec<R, $V> to;
+#pragma unroll
+    for (int v = 0; v < $V; ++v) to.v[v] = load(from.v[v]);
+    write<$V>(out0 + i * $V, to);
+  }
+)",
+      {{"T", cuda_type(from)},
+       {"R", cuda_type(type.dtype)},
+       {"I", cuda_index(elements)},
+       {"offset", offset_bytes},
+       {"V", width},
+       {"runs", elements / width}});
+  const auto bytes = static_cast<double>(type.bytes());
+  return cuda_function(query, text, cuda_blocks_of_threads(elements / width),
+                       {static_cast<double>(elements), 1.5 * bytes});
+}
+
 cuda::OpCode library_convolution(const KernelQuery& query, ConvPass pass,
                                  const ConvShape& shape, bool tf32) {
   cuda::Convolution made;
   made.kind = static_cast<Kind>(pass);
   made.dtype = query.inputs[0].dtype;
-  made.output = query.outputs[0].dtype;
   made.tf32 = tf32 && made.dtype == DType::f32;
   made.x = {shape.batch, shape.in[0], shape.in[1], shape.channels};
   made.w = {shape.filters, shape.kernel[0], shape.kernel[1],
@@ -124,13 +154,19 @@ cuda::OpCode library_convolution(const KernelQuery& query, ConvPass pass,
   made.y_at = pass == ConvPass::forward ? result : first;
   cuda::OpCode code;
   code.name = fmt::format("{}{}{}", query.op->name, kLayerLibrary,
-                          made.tf32 ? ":tf32" : "");
+                          made.tf32    ? ":tf32"
+                          : shape.wide ? kRounded
+                                       : "");
   code.scratch_bytes = made.workspace_bytes;
   if (shape.wide) {
-    made.rounded_offset_bytes = code.scratch_bytes;
+    made.w_at = {Of::scratch, 0, code.scratch_bytes};
     code.scratch_bytes += round_up(shape.weights() * size_of(made.dtype), 256);
   }
   code.stages.emplace_back(made);
+  if (shape.wide) {
+    code.stages.emplace_back(
+        widening(query, made.dtype, made.w_at.offset_bytes));
+  }
   // The library would compile a kernel with these in the process.
   if (shape.bias || shape.relu) {
     code.stages.emplace_back(epilogue(query, shape));
