@@ -50,6 +50,10 @@ class CudaDevice : public Device {
   // the device must still be there.
   virtual Result<std::unique_ptr<CudaKernel>> load_own(
       const std::string& source) = 0;
+  // Kernels that will be asked for: such as are not kept on disk are compiled,
+  // so many at once by processes of their own. What fails is said by load().
+  virtual void compile_ahead(std::span<const std::string> sources,
+                             int at_once) = 0;
   // Of a stage that is no function. A library is opened when first needed.
   virtual Result<std::unique_ptr<CudaWork>> prepare(
       const cuda::Stage& stage) = 0;

@@ -117,6 +117,7 @@ class CudaProgram::Pointers {
     sources_.push_back(source);
     return static_cast<int>(sources_.size()) - 1;
   }
+  int count() const { return static_cast<int>(sources_.size()); }
   std::vector<Source> take() { return std::move(sources_); }
 
  private:
@@ -144,6 +145,19 @@ ops::CudaCall CudaProgram::call_of(const Part& part, const Grouped& place,
   return call;
 }
 
+// None where the group is a library's work or a transfer.
+std::vector<ops::CudaCall> CudaProgram::calls_of(const Group& group,
+                                                 std::span<const Part> parts,
+                                                 Pointers& pointers) {
+  std::vector<ops::CudaCall> calls;
+  for (const Grouped& member : group.members) {
+    const Part& part = parts[static_cast<std::size_t>(member.item)];
+    if (part.function() == nullptr) return {};
+    calls.push_back(call_of(part, member, pointers));
+  }
+  return calls;
+}
+
 CudaProgram::~CudaProgram() = default;
 
 CudaProgram::Step CudaProgram::transfer_of(const Part& part) {
@@ -164,8 +178,6 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
                                                  CudaDevice& device,
                                                  const LoadKernel& load) {
   Step step;
-  Pointers pointers;
-  std::vector<ops::CudaCall> calls;
   for (const Grouped& member : group.members) {
     const Part& part = parts[static_cast<std::size_t>(member.item)];
     if (!part.stage) return transfer_of(part);
@@ -181,8 +193,9 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
       step.scratch = &part.launch->scratch;
       return step;
     }
-    calls.push_back(call_of(part, member, pointers));
   }
+  Pointers pointers;
+  const std::vector<ops::CudaCall> calls = calls_of(group, parts, pointers);
   step.sources = pointers.take();
   step.pointers.resize(step.sources.size() + cuda::kMarkPointers);
   step.blocks = group.blocks;
@@ -195,7 +208,7 @@ Result<CudaProgram::Step> CudaProgram::make_step(const Group& group,
 Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
     const Program& program, std::span<const Launch> launches,
     const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark,
-    const LoadKernel& given) {
+    const LoadKernel& given, int compilers) {
   const LoadKernel load =
       given ? given
             : [&](const std::vector<ops::CudaCall>& calls, int pointers,
@@ -226,7 +239,18 @@ Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
       items.push_back(item_of(parts.back(), program));
     }
   }
-  for (const Group& group : group_launches(items)) {
+  const std::vector<Group> groups = group_launches(items);
+  if (!given && compilers > 1) {
+    std::vector<std::string> sources;
+    for (const Group& group : groups) {
+      Pointers pointers;
+      const std::vector<ops::CudaCall> calls = calls_of(group, parts, pointers);
+      if (calls.empty()) continue;
+      sources.push_back(ops::cuda_kernel_source(calls, pointers.count()));
+    }
+    device.compile_ahead(sources, compilers);
+  }
+  for (const Group& group : groups) {
     auto step = make_step(group, parts, device, load);
     if (step) {
       made->steps_.push_back(*std::move(step));

@@ -34,11 +34,11 @@ class CudaProgram {
 
   // Loads every kernel of some of a program's launches, all of them the
   // device's. All of these must outlive the result. Without `load` kernels live
-  // as long as the device.
+  // as long as the device, and up to `compilers` are compiled at once.
   static Result<std::unique_ptr<CudaProgram>> prepare(
       const Program& program, std::span<const Launch> launches,
       const ops::CudaCatalog& catalog, CudaDevice& device, const Mark& mark,
-      const LoadKernel& load = {});
+      const LoadKernel& load = {}, int compilers = 1);
   ~CudaProgram();
 
   // Enqueues all launches, with the inputs that the program is bound to now.
@@ -74,6 +74,9 @@ class CudaProgram {
   static ops::CudaCall call_of(const Part& part, const Grouped& place,
                                Pointers& pointers);
   static Step transfer_of(const Part& part);
+  static std::vector<ops::CudaCall> calls_of(const Group& group,
+                                             std::span<const Part> parts,
+                                             Pointers& pointers);
   static Result<Step> make_step(const Group& group, std::span<const Part> parts,
                                 CudaDevice& device, const LoadKernel& load);
 

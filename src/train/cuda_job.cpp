@@ -5,12 +5,25 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/units.h"
+
 namespace plimsoll::train {
 namespace {
 
 constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
 
 constexpr std::uint64_t kFaultyStep = 2;
+
+// Processes that compile kernels at once: one as ever, more where the job
+// leaves so much of the host's budget for each.
+int compilers(Machine& machine) {
+  constexpr std::int64_t kCompilerBytes = 320 * kMiB;
+  constexpr std::int64_t kMost = 8;
+  const std::int64_t room =
+      machine.ledger().room_bytes(Space::host) / kCompilerBytes;
+  return static_cast<int>(std::clamp<std::int64_t>(
+      room, 1, std::clamp<std::int64_t>(machine.profile().threads, 1, kMost)));
+}
 
 }  // namespace
 
@@ -151,7 +164,7 @@ Status CudaJob::prepare(Machine& machine) {
       PLIMSOLL_ASSIGN(part.launches,
                       runtime::CudaProgram::prepare(
                           program, launches, machine.cuda_catalog(), device_,
-                          {mark_on_device_, mark}));
+                          {mark_on_device_, mark}, {}, compilers(machine)));
       part.first_mark = mark;
       mark += static_cast<std::uint32_t>(part.launches->launches());
       // One by one first: what is wrong then has a name.

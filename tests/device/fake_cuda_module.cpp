@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "device/cuda_device.h"
 #include "device/cuda_module_symbols.h"
@@ -202,7 +203,13 @@ class FakeDevice final : public CudaDevice {
       return Error{ErrorCode::device, "CUDA_ERROR_INVALID_IMAGE: a fake"};
     }
     const bool marks = source.find("void* mark") != std::string::npos;
+    if (planned() == "late" && marks && !ahead_.contains(source)) {
+      return Error{ErrorCode::device, "a kernel was not compiled ahead"};
+    }
     return std::unique_ptr<CudaKernel>(std::make_unique<FakeKernel>(marks));
+  }
+  void compile_ahead(std::span<const std::string> sources, int) override {
+    ahead_.insert(sources.begin(), sources.end());
   }
   Result<std::unique_ptr<CudaWork>> prepare(const cuda::Stage&) override {
     return std::unique_ptr<CudaWork>(std::make_unique<FakeWork>());
@@ -226,6 +233,7 @@ class FakeDevice final : public CudaDevice {
   DeviceProfile profile_;
   FakeMemory memory_;
   std::map<std::string, std::unique_ptr<CudaKernel>> kernels_;
+  std::set<std::string> ahead_;
 };
 
 class FakeModule final : public CudaModule {

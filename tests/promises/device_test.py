@@ -72,6 +72,14 @@ class Device(JobTest):
         self.assertIn("counters/increment: a kernel uses local memory",
                       failed.summary["failed"])
 
+    def test_kernels_are_compiled_ahead_where_memory_allows(self):
+        self.train_here("--threads", 2, FAKE_CUDA_FAILS="late")
+        for alone in (("--threads", 1),
+                      ("--threads", 2, "--host-memory", "400MiB")):
+            self.train_here(*alone)  # what is measured once, is now
+            late = self.train_here(*alone, code=1, FAKE_CUDA_FAILS="late")
+            self.assertIn("not compiled ahead", late.summary["failed"])
+
     def test_the_forecast_counts_launches(self):
         job = small_job(320, 96)
         job["model"]["layers"] = [dense(96 + 8 * (i % 5), "relu")

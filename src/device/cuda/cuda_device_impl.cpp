@@ -158,6 +158,11 @@ Result<std::unique_ptr<CudaKernel>> CudaDeviceImpl::load_own(
   return std::unique_ptr<CudaKernel>(std::move(kernel));
 }
 
+void CudaDeviceImpl::compile_ahead(std::span<const std::string> sources,
+                                   int at_once) {
+  compile_kernels_ahead(sources, profile_.instruction_set, compiler_, at_once);
+}
+
 Result<std::unique_ptr<CudaWork>> CudaDeviceImpl::prepare(const Stage& stage) {
   enter_context();
   if (const auto* product = std::get_if<Product>(&stage)) {

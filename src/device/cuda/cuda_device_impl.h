@@ -30,6 +30,8 @@ class CudaDeviceImpl final : public CudaDevice {
   Result<CudaKernel*> load(const std::string& source) override;
   Result<std::unique_ptr<CudaKernel>> load_own(
       const std::string& source) override;
+  void compile_ahead(std::span<const std::string> sources,
+                     int at_once) override;
   Result<std::unique_ptr<CudaWork>> prepare(const Stage& stage) override;
   Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) override;

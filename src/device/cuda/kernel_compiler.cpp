@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "base/hash.h"
 #include "base/user_cache.h"
@@ -149,24 +151,36 @@ void write_cached(const std::filesystem::path& path, const std::string& code) {
   if (ignored) std::filesystem::remove(part, ignored);
 }
 
-// What it made is then kept. Where it could not be run, or failed, nothing is.
-void ask_helper(const std::string& helper, const std::string& source,
-                const std::string& architecture,
-                const std::filesystem::path& path) {
-  std::error_code ignored;
-  std::filesystem::create_directories(path.parent_path(), ignored);
-  const std::string file = fmt::format("{}.{}.cu", path.string(), getpid());
-  if (!(std::ofstream(file, std::ios::binary) << source).flush()) return;
-  const char* arguments[] = {helper.c_str(), "compile-kernel", file.c_str(),
-                             architecture.c_str(), nullptr};
-  pid_t child = -1;
-  if (posix_spawn(&child, helper.c_str(), nullptr, nullptr,
-                  const_cast<char* const*>(arguments), environ) == 0) {
-    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+// The helper at work on one kernel; its owner waits for its end. What it made
+// is then kept. Where it could not be run, or failed, nothing is.
+class HelperRun {
+ public:
+  HelperRun(const std::string& helper, const std::string& source,
+            const std::string& architecture, const std::filesystem::path& path)
+      : file_(fmt::format("{}.{}.cu", path.string(), getpid())) {
+    std::error_code ignored;
+    std::filesystem::create_directories(path.parent_path(), ignored);
+    if (!(std::ofstream(file_, std::ios::binary) << source).flush()) return;
+    const char* arguments[] = {helper.c_str(), "compile-kernel", file_.c_str(),
+                               architecture.c_str(), nullptr};
+    if (posix_spawn(&child_, helper.c_str(), nullptr, nullptr,
+                    const_cast<char* const*>(arguments), environ) != 0) {
+      child_ = -1;
     }
   }
-  std::filesystem::remove(file, ignored);
-}
+  ~HelperRun() {
+    while (child_ > 0 && waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+  }
+  HelperRun(const HelperRun&) = delete;
+  HelperRun& operator=(const HelperRun&) = delete;
+
+ private:
+  const std::string file_;
+  pid_t child_ = -1;
+};
 
 std::string option_for(const std::string& architecture) {
   return "--gpu-architecture=" + architecture;
@@ -202,6 +216,22 @@ Result<std::string> compiler_version() {
   return fmt::format("{}.{}", major, minor);
 }
 
+void compile_kernels_ahead(std::span<const std::string> sources,
+                           const std::string& architecture,
+                           const std::string& helper, int at_once) {
+  if (helper.empty()) return;
+  std::set<std::filesystem::path> asked;
+  std::deque<HelperRun> under_way;
+  for (const std::string& source : sources) {
+    const std::filesystem::path path =
+        path_of(source, option_for(architecture));
+    if (path.empty()) return;
+    if (!asked.insert(path).second || !read_cached(path).empty()) continue;
+    if (std::ssize(under_way) >= at_once) under_way.pop_front();
+    under_way.emplace_back(helper, source, architecture, path);
+  }
+}
+
 Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
                                    const std::string& helper) {
@@ -210,7 +240,7 @@ Result<std::string> compile_kernel(const std::string& source,
   std::string code;
   if (!path.empty()) code = read_cached(path);
   if (code.empty() && !path.empty() && !helper.empty()) {
-    ask_helper(helper, source, architecture, path);
+    { const HelperRun run(helper, source, architecture, path); }
     code = read_cached(path);
   }
   if (code.empty()) {

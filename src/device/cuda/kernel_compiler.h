@@ -3,6 +3,7 @@
 // in the cache: it costs tens of MiB of host memory.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -15,6 +16,12 @@ namespace plimsoll::cuda {
 Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
                                    const std::string& helper = {});
+
+// Kernels that compile_kernel() will be asked for, by so many helpers at once.
+// What fails is left to it; without a helper or a cache all of it is.
+void compile_kernels_ahead(std::span<const std::string> sources,
+                           const std::string& architecture,
+                           const std::string& helper, int at_once);
 
 // What is kept of this source: the next call compiles it again.
 void forget_kernel(const std::string& source, const std::string& architecture);
