@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/compute_threads.h"
+#include "ops/matmul/empty_product.h"
 #include "ops/matmul/half_product.h"
 #include "ops/matmul/narrow_product.h"
 #include "ops/matmul/own_product.h"
@@ -38,6 +39,10 @@ constexpr CpuKernels kKernels[] = {{"matmul", candidates, create}};
 
 Result<std::vector<KernelCandidate>> product_candidates(
     const ProductShape& shape, ProductTypes types, ComputeThreads& threads) {
+  // Others leave the result as it is where there is nothing to sum.
+  if (shape.k == 0) {
+    return std::vector{KernelCandidate{.name = std::string(kEmptyProduct)}};
+  }
   std::vector<KernelCandidate> all =
       own_candidates(shape, types.operands, threads.size());
   const auto widened = half_candidates(shape, types, threads.size());
@@ -59,6 +64,7 @@ Result<std::unique_ptr<Kernel>> make_product(const ProductShape& shape,
                                              ProductTypes types,
                                              const KernelCandidate& candidate,
                                              ComputeThreads& threads) {
+  if (candidate.name == kEmptyProduct) return make_empty_product(shape, types);
   if (candidate.name.starts_with("matmul:onednn:")) {
     return make_onednn_product(shape, types, candidate, threads);
   }

@@ -109,11 +109,33 @@ void add_narrow(std::vector<OpRecord>& records) {
   }
 }
 
+// Nothing to sum: 0, or the bias.
+void add_empty_sums(std::vector<OpRecord>& records) {
+  for (const bool ta : {false, true}) {
+    const std::string name = ta ? "matmul_3x0x5_ta_tb" : "matmul_3x0x5";
+    for (const bool bias : {false, true}) {
+      for (const bool relu : {false, true}) {
+        records.push_back(
+            with_epilogue(product(name, 3, 0, 5, ta, ta), 5, bias, relu));
+      }
+    }
+  }
+  OpRecord many = product("matmul_empty_sums", 1, 1, 1, false, false);
+  many.inputs = {f32({2, 3, 0}), f32({2, 0, 5})};
+  records.push_back(many);
+  OpRecord wide = product("matmul_3x0x5_bf16_to_f32", 3, 0, 5, false, false);
+  for (graph::TensorType& type : wide.inputs) type.dtype = DType::bf16;
+  wide.inputs.push_back(f32({5}));
+  wide.attrs.set("out", std::string("f32"));
+  records.push_back(wide);
+}
+
 }  // namespace
 
 std::vector<OpRecord> matmul_records() {
   std::vector<OpRecord> records;
   add_sizes(records);
+  add_empty_sums(records);
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
       const auto suffix = fmt::format("{}{}", ta ? "_ta" : "", tb ? "_tb" : "");
