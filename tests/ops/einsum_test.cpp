@@ -19,19 +19,22 @@ using graph::Builder;
 using graph::ValueId;
 using Values = std::vector<double>;
 
-// Letters without an ellipsis, as the loops need them.
+// Letters without an ellipsis, as the loops need them; '1' is an axis of
+// extent 1, which the loops do not move along.
 struct Equation {
   std::string text;
   std::string a, b, result;
 };
 
 const std::map<char, std::int64_t> kExtents = {
-    {'a', 2}, {'b', 3}, {'c', 4}, {'d', 5}, {'e', 1},
-    {'i', 3}, {'j', 4}, {'k', 5}, {'h', 2}, {'q', 6}};
+    {'a', 2}, {'b', 3}, {'c', 4}, {'d', 5}, {'e', 1}, {'i', 3},
+    {'j', 4}, {'k', 5}, {'h', 2}, {'q', 6}, {'z', 0}};
 
 Shape shape_of(const std::string& labels) {
   std::vector<Dim> dims;
-  for (const char label : labels) dims.emplace_back(kExtents.at(label));
+  for (const char label : labels) {
+    dims.emplace_back(label == '1' ? 1 : kExtents.at(label));
+  }
   return Shape(std::move(dims));
 }
 
@@ -50,10 +53,15 @@ void for_letters(
     const Equation& equation,
     const std::function<void(std::size_t, std::size_t, std::size_t)>& visit) {
   std::map<char, std::int64_t> at;
-  for (const char label : equation.a + equation.b) at[label] = 0;
+  for (const char label : equation.a + equation.b) {
+    if (label == '1') continue;
+    if (kExtents.at(label) == 0) return;
+    at[label] = 0;
+  }
   const auto place = [&](const std::string& labels) {
     std::int64_t offset = 0;
     for (const char label : labels) {
+      if (label == '1') continue;
       offset = offset * kExtents.at(label) + at[label];
     }
     return static_cast<std::size_t>(offset);
@@ -182,6 +190,51 @@ TEST(Einsum, WithoutAResultItIsImplied) {
   check({"ij,ij", "ij", "ij", ""});
 }
 
+TEST(Einsum, ALetterTwiceIsADiagonal) {
+  for (const char* text : {"ii,i->i",       // rows scaled by it
+                           "ii,j->ij",      //
+                           "ii,j->j",       // a trace
+                           "ii,ii->i",      // of both
+                           "ii,ii->",       //
+                           "i,ii->",        //
+                           "iji,jk->ik",    // axes apart
+                           "aiib,bk->kai",  // and between others
+                           "iii,i->i",      // of three
+                           "ijij,i->ij",    // two at once
+                           "jiij,ijk->k",   //
+                           "ee,eb->eb",     // of one element
+                           "zz,zk->zk",     // and of none
+                           "zz,k->k"}) {    //
+    check(plain(text));
+  }
+  check({"...ii,ij->...j", "abii", "ij", "abj"});
+  check({"i...i,i", "iai", "i", "a"});
+  // Implied: a letter that is there twice is summed.
+  check({"ii,j", "ii", "j", "j"});
+  check({"jii,k", "jii", "k", "jk"});
+}
+
+TEST(Einsum, AnAxisOfOneServesForAll) {
+  check({"ij,ij->ij", "1j", "ij", "ij"});
+  check({"ij,ij->ij", "i1", "1j", "ij"});
+  check({"ij,ij->j", "1j", "ij", "j"});
+  check({"ij,ij->", "ij", "11", ""});
+  check({"ij,jk->ik", "i1", "jk", "ik"});
+  check({"ij,jk->ki", "ij", "1k", "ki"});
+  check({"aij,ajk->aik", "1ij", "ajk", "aik"});
+  check({"...i,...i->...", "a1i", "bi", "ab"});
+  check({"...ij,...jk->...ik", "a1ij", "bjk", "abik"});
+  check({"...,...", "a1", "1b", "ab"});
+  check({"ii,i->i", "11", "i", "i"});
+  check({"ij,ij->ij", "1j", "zj", "zj"});
+}
+
+TEST(Einsum, EmptyAxesSumToZero) {
+  check(plain("iz,zk->ik"));
+  check(plain("iz,iz->i"));
+  check(plain("zi,ik->zk"));
+}
+
 // The ops that einsum builds, by name.
 std::map<std::string, int> ops_of(const std::string& text, const Shape& a,
                                   const Shape& b) {
@@ -210,6 +263,9 @@ TEST(Einsum, MovesNothingWithoutNeed) {
             (Ops{{"multiply", 1}}));
   EXPECT_EQ(ops_of("bsd,dnh->bsnh", {batch, 6, 8}, {8, 2, 4}),
             (Ops{{"matmul", 1}, {"reshape", 3}}));
+  // A diagonal is a step through rows; the batch meets an axis of 1.
+  EXPECT_EQ(ops_of("bii,bi->bi", {batch, 4, 4}, {1, 4}),
+            (Ops{{"multiply", 1}, {"reshape", 3}, {"slice", 1}}));
   // Only the smaller operand moves.
   EXPECT_EQ(ops_of("bsd,ndh->bsnh", {batch, 60, 8}, {2, 8, 4}),
             (Ops{{"matmul", 1}, {"reshape", 3}, {"transpose", 1}}));
@@ -232,7 +288,13 @@ TEST(Einsum, MistakesAreNamed) {
   expect(refusal("ij,jk->il", {2, 3}, {3, 4}), "`l` is in neither operand");
   expect(refusal("ij,jk->il", {2, 3}, {3, 4}),
          "einsum \"ij,jk->il\" of f32[2, 3], f32[3, 4]");
-  expect(refusal("ii,ik->ik", {2, 2}, {2, 4}), "`i` twice: diagonals");
+  expect(refusal("ii,ik->ik", {2, 3}, {2, 4}),
+         "`i` is [2, 3] in the first operand: a diagonal is of axes of one");
+  expect(refusal("ik,ii->ik", {2, 4}, {1, 2}), "[1, 2] in the second operand");
+  expect(refusal("bb,b->b", {Dim::batch(), Dim::batch()}, {Dim::batch()}),
+         "`b` is [B, B] in the first operand: there is no diagonal of the "
+         "batch");
+  expect(refusal("ij,ij->ij", {1, 3}, {2, 4}), "`j` is [3] in one operand");
   expect(refusal("ij,jk->iik", {2, 3}, {3, 4}), "the result has `i` twice");
   expect(refusal("ij,jk->ik", {2, 3}, {4, 4}),
          "`j` is [3] in one operand and [4] in the other");

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "ops/einsum/diagonal.h"
 #include "ops/einsum/equation.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/matmul/matmul.h"
@@ -100,23 +101,16 @@ class Einsum {
         parse_einsum(text_, type_a.shape.rank(), type_b.shape.rank());
     if (!parsed) return fail(parsed.error().message);
     result_ = parsed->result;
-    for (const auto& [labels, shape] : {std::pair(parsed->a, type_a.shape),
-                                        std::pair(parsed->b, type_b.shape)}) {
-      for (std::size_t i = 0; i < labels.size(); ++i) {
-        const Dim& dim = shape[static_cast<int>(i)];
-        Dim& known = dims_[static_cast<unsigned char>(labels[i])];
-        if (known == Dim(-1)) known = dim;
-        if (known != dim) {
-          return fail(
-              fmt::format("`{}` is {} in one operand and {} in the "
-                          "other",
-                          name_of(labels[i]), Shape{known}.to_string(),
-                          Shape{dim}.to_string()));
-        }
-      }
-    }
-    const Labelled left = without_lonely({a, parsed->a}, parsed->b);
-    const Labelled right = without_lonely({b, parsed->b}, parsed->a);
+    Labelled left{a, parsed->a};
+    Labelled right{b, parsed->b};
+    take_diagonals(left, "the first operand");
+    take_diagonals(right, "the second operand");
+    note_dims(left, right);
+    if (!builder_.ok()) return {};
+    left = without_ones(left);
+    right = without_ones(right);
+    left = without_lonely(left, right.labels);
+    right = without_lonely(right, left.labels);
     const Roles roles = roles_of(left.labels, right.labels, result_);
     // Without a sum, and one operand's axes all in the other, it is a product
     // of elements.
@@ -135,6 +129,67 @@ class Einsum {
 
   const Dim& dim_of(char label) const {
     return dims_[static_cast<unsigned char>(label)];
+  }
+
+  const Dim& dim_at(const Labelled& operand, std::size_t axis) const {
+    return builder_.type(operand.value).shape.dims()[axis];
+  }
+
+  // Until no letter is there twice.
+  void take_diagonals(Labelled& operand, std::string_view name) {
+    for (std::size_t i = 0; builder_.ok() && i < operand.labels.size();) {
+      const char label = operand.labels[i];
+      const std::size_t again = operand.labels.find(label, i + 1);
+      if (again == std::string::npos) {
+        ++i;
+        continue;
+      }
+      const Dim first = dim_at(operand, i);
+      const Dim second = dim_at(operand, again);
+      if (first != second || first.per_batch) {
+        fail(fmt::format("`{}` is {} in {}: {}", label,
+                         Shape{first, second}.to_string(), name,
+                         first != second
+                             ? "a diagonal is of axes of one extent"
+                             : "there is no diagonal of the batch"));
+        return;
+      }
+      operand.value = diagonal(builder_, operand.value, static_cast<int>(i),
+                               static_cast<int>(again));
+      // The diagonal is the last axis.
+      operand.labels.erase(again, 1).erase(i, 1) += label;
+    }
+  }
+
+  // An axis of extent 1 serves for any other extent.
+  void note_dims(const Labelled& a, const Labelled& b) {
+    for (const Labelled* operand : {&a, &b}) {
+      for (std::size_t i = 0; builder_.ok() && i < operand->labels.size();
+           ++i) {
+        const Dim& dim = dim_at(*operand, i);
+        Dim& known = dims_[static_cast<unsigned char>(operand->labels[i])];
+        if (known == Dim(-1) || known == Dim(1)) {
+          known = dim;
+        } else if (known != dim && dim != Dim(1)) {
+          fail(fmt::format("`{}` is {} in one operand and {} in the other",
+                           name_of(operand->labels[i]),
+                           Shape{known}.to_string(), Shape{dim}.to_string()));
+        }
+      }
+    }
+  }
+
+  // As if letters that stand for 1 here and for more in the other operand
+  // weren't there.
+  Labelled without_ones(const Labelled& operand) {
+    std::string kept;
+    std::vector<Dim> dims;
+    for (std::size_t i = 0; i < operand.labels.size(); ++i) {
+      if (dim_at(operand, i) != dim_of(operand.labels[i])) continue;
+      kept += operand.labels[i];
+      dims.push_back(dim_at(operand, i));
+    }
+    return {shaped(operand.value, std::move(dims)), kept};
   }
 
   // Axes that nothing else has are summed before all else.

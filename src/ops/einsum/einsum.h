@@ -12,7 +12,8 @@ namespace plimsoll::ops {
 // `...` the axes that no letter names, which both operands count from the last;
 // letters that the result does not have are summed. Without "->" the result
 // has the letters that occur once, in alphabetical order. A letter twice in one
-// operand (its diagonal) is refused, and so are axes of 1 in place of others.
+// operand is its diagonal, which the batch does not have; an axis of extent 1
+// serves for all of the other operand's.
 graph::ValueId einsum(graph::Builder& builder, std::string_view equation,
                       graph::ValueId a, graph::ValueId b);
 

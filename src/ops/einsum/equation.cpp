@@ -18,9 +18,8 @@ bool has(std::string_view labels, char label) {
   return labels.find(label) != std::string_view::npos;
 }
 
-// Letters and at most one ellipsis, none of them twice.
+// Letters and at most one ellipsis.
 Status check_part(std::string_view part, std::string_view of) {
-  std::string seen;
   bool dots = false;
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (part.substr(i, 3) == kDots && !dots) {
@@ -28,11 +27,6 @@ Status check_part(std::string_view part, std::string_view of) {
       i += 2;
     } else if (std::isalpha(static_cast<unsigned char>(part[i])) == 0) {
       return wrong(fmt::format("`{}` in {} is no letter", part[i], of));
-    } else if (has(seen, part[i])) {
-      return wrong(fmt::format(
-          "{} has `{}` twice: diagonals are not taken here", of, part[i]));
-    } else {
-      seen += part[i];
     }
   }
   return {};
@@ -76,10 +70,9 @@ std::string implied_result(std::string_view a, std::string_view b) {
     result = kDots;
   }
   std::string once;
-  for (const std::string_view part : {a, b}) {
-    for (const char label : part) {
-      if (label != '.' && has(a, label) != has(b, label)) once += label;
-    }
+  const std::string both = std::string(a) + std::string(b);
+  for (const char label : both) {
+    if (label != '.' && both.find(label) == both.rfind(label)) once += label;
   }
   std::sort(once.begin(), once.end());
   return result + once;
@@ -116,6 +109,9 @@ Result<EinsumEquation> parse_einsum(std::string_view text, int rank_of_a,
                             with_dots(parts.b, dots_b),
                             with_dots(parts.result, dots)};
   for (const char label : made.result) {
+    if (made.result.find(label) != made.result.rfind(label)) {
+      return wrong(fmt::format("the result has `{}` twice", label));
+    }
     if (!has(made.a, label) && !has(made.b, label)) {
       return wrong(
           fmt::format("the result's `{}` is in neither operand", label));

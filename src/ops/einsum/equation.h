@@ -9,7 +9,7 @@
 namespace plimsoll::ops {
 
 // One character an axis; those of an ellipsis are '0', '1', ... from the last
-// axis on.
+// axis on. A character that an operand has twice is a diagonal of it.
 struct EinsumEquation {
   std::string a;
   std::string b;
