@@ -8,13 +8,15 @@
 #include "ops/indexing/indexing.h"
 #include "ops/loss/loss.h"
 #include "ops/matmul/matmul.h"
+#include "ops/movement/axis_of.h"
 #include "ops/movement/expand.h"
 #include "ops/movement/join.h"
 #include "ops/movement/movement.h"
+#include "ops/movement/window.h"
 #include "ops/random/random.h"
 #include "ops/reduction/reduction.h"
 #include "runtime/eager/dispatch.h"
-#include "runtime/eager/invoke.h"
+#include "runtime/eager/tensor_call.h"
 #include "runtime/eager/tensor_value.h"
 
 namespace plimsoll {
@@ -22,8 +24,9 @@ namespace {
 
 using graph::Builder;
 using graph::ValueId;
+using runtime::built;
+using runtime::refuse;
 using runtime::ValuePtr;
-using runtime::Values;
 using Code = graph::ElementwiseCode;
 using Ids = std::span<const ValueId>;
 
@@ -80,14 +83,8 @@ Tensor filled_like(const Tensor& a, double number) {
   return one(runtime::filled(value->type, number, value->home.get()));
 }
 
-Tensor built(const char* name, const std::vector<Tensor>& operands,
-             const runtime::BuildOne& build) {
-  Values values;
-  for (const Tensor& operand : operands) {
-    values.push_back(runtime::value_of(operand, name));
-  }
-  return one(runtime::invoke_one(values, build));
-}
+// Far more than anybody names.
+constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -252,14 +249,20 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a,
 }
 
 Tensor einsum(const std::string& equation, const Tensor& a, const Tensor& b) {
-  return built("einsum", {a, b}, [&](Builder& builder, Ids ids) {
-    return ops::einsum(builder, equation, ids[0], ids[1]);
-  });
+  const DType dtype = common_dtype(runtime::value_of(a, "einsum")->type.dtype,
+                                   runtime::value_of(b, "einsum")->type.dtype);
+  return built("einsum", {a.cast(dtype), b.cast(dtype)},
+               [&](Builder& builder, Ids ids) {
+                 return ops::einsum(builder, equation, ids[0], ids[1]);
+               });
 }
 
 Tensor transpose(const Tensor& a, std::vector<std::int64_t> order) {
   if (order.empty()) {
     for (std::int64_t axis = a.rank(); axis-- > 0;) order.push_back(axis);
+  }
+  for (std::int64_t& axis : order) {
+    if (axis < 0) axis += a.rank();
   }
   return built("transpose", {a}, [&](Builder& builder, Ids ids) {
     return ops::transpose(builder, ids[0], order);
@@ -290,6 +293,52 @@ Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis) {
     return ops::stack(builder, {ids.begin(), ids.end()}, axis);
   });
 }
+std::vector<Tensor> split(const Tensor& a, std::int64_t parts,
+                          std::int64_t axis) {
+  return runtime::all_built("split", {a}, [&](Builder& builder, Ids ids) {
+    // An empty axis has any number of equal parts; memory has not.
+    if (parts > kMostParts) {
+      refuse(builder, "split", ids[0],
+             fmt::format("into {} parts, but {} at most", parts, kMostParts));
+    }
+    return ops::split_equally(builder, ids[0], axis, parts);
+  });
+}
+std::vector<Tensor> split_with_sizes(const Tensor& a,
+                                     const std::vector<std::int64_t>& sizes,
+                                     std::int64_t axis) {
+  return runtime::all_built(
+      "split_with_sizes", {a}, [&](Builder& builder, Ids ids) {
+        const Shape shape = builder.type(ids[0]).shape;
+        const auto at = ops::axis_of(shape.rank(), axis);
+        // To the op sizes are multiples of it; here they are numbers.
+        if (at && shape[*at].per_batch) {
+          refuse(builder, "split_with_sizes", ids[0],
+                 "the batch, B, is open while the function is traced");
+        }
+        return ops::split(builder, ids[0], axis, sizes);
+      });
+}
+Tensor pad(const Tensor& a,
+           const std::vector<std::array<std::int64_t, 2>>& amounts,
+           double value) {
+  return built("pad", {a}, [&](Builder& builder, Ids ids) {
+    const int rank = builder.type(ids[0]).shape.rank();
+    if (std::ssize(amounts) != rank) {
+      refuse(
+          builder, "pad", ids[0],
+          fmt::format("takes an amount before and one after each of {} axes, "
+                      "not of {}",
+                      rank, amounts.size()));
+    }
+    std::vector<std::int64_t> before, after;
+    for (const auto& amount : amounts) {
+      before.push_back(amount[0]);
+      after.push_back(amount[1]);
+    }
+    return ops::pad(builder, ids[0], before, after, value);
+  });
+}
 Tensor gather(const Tensor& a, const Tensor& indices, std::int64_t axis) {
   return built("gather", {a, indices}, [&](Builder& builder, Ids ids) {
     return ops::gather(builder, ids[0], ids[1], axis);
@@ -299,6 +348,18 @@ Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype) {
   return built("one_hot", {indices}, [&](Builder& builder, Ids ids) {
     return ops::one_hot(builder, ids[0], depth, dtype);
   });
+}
+
+TopK top_k(const Tensor& a, std::int64_t k) {
+  const auto both =
+      runtime::all_built("top_k", {a}, [&](Builder& builder, Ids ids) {
+        if (builder.type(ids[0]).shape.rank() < 1) {
+          refuse(builder, "top_k", ids[0], "takes one axis or more");
+        }
+        const ops::TopK made = ops::topk(builder, ids[0], k);
+        return std::vector{made.values, made.indices};
+      });
+  return {both[0], both[1]};
 }
 
 Tensor softmax_cross_entropy_with_logits(const Tensor& labels,
