@@ -81,6 +81,7 @@ Status RunDirectory::write_summary(const std::string& json) {
 
 Status RunDirectory::log_epoch(const FitRecord& record,
                                const Progress& progress,
+                               std::optional<double> loss_scale,
                                const std::string& note) {
   Json line = {{"epoch", progress.epoch},
                {"step", record.history.steps},
@@ -95,6 +96,7 @@ Status RunDirectory::log_epoch(const FitRecord& record,
   if (progress.device_budget_bytes > 0) {
     line["device_bytes"] = progress.device_bytes;
   }
+  if (loss_scale) line["loss_scale"] = *loss_scale;
   line["stopped"] = record.stopped;
   if (!note.empty()) line["note"] = note;
   log_ << text_of(line, -1) << '\n';

@@ -18,9 +18,9 @@ class RunDirectory {
 
   Status write_plan(const std::string& json);
   Status write_summary(const std::string& json);
-  // `note`, if any, is for people to read.
+  // `loss_scale` of jobs that have one; `note`, if any, is for people to read.
   Status log_epoch(const FitRecord& record, const Progress& progress,
-                   const std::string& note);
+                   std::optional<double> loss_scale, const std::string& note);
   const std::string& path() const { return path_; }
 
  private:

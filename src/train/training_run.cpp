@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "train/checkpoint.h"
+#include "train/precision.h"
 
 namespace plimsoll::train {
 namespace {
@@ -172,7 +173,13 @@ Status TrainingRun::finish_epoch(const FitRecord& record,
                                              record.history));
     saved_at_ = now;
   }
-  PLIMSOLL_RETURN_IF_ERROR(folder_->log_epoch(record, progress, note));
+  // Where gradients overflow it falls, and their updates are left out.
+  std::optional<double> loss_scale;
+  if (needs_loss_scale(job_.model, job_.train.precision)) {
+    PLIMSOLL_ASSIGN(loss_scale, running_->scalar(kLossScale));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(
+      folder_->log_epoch(record, progress, loss_scale, note));
   if (record.stopped || !scalars_) return {};
   return send_scalars(record, progress, scalars_);
 }

@@ -296,6 +296,13 @@ class Failed(RunTest):
         self.run_job()
         self.assertNotIn("failed", self.summary())
 
+    def test_the_scale_of_the_loss_is_in_the_log(self):
+        self.run_job("--precision", "f16")
+        # Gradients as small as these leave it where it starts.
+        self.assertEqual(self.log_lines()[-1]["loss_scale"], 2 ** 15)
+        self.run_job("--precision", "bf16")
+        self.assertNotIn("loss_scale", self.log_lines()[-1])
+
     def test_a_loss_that_is_not_finite_is_said_once(self):
         self.job["train"] |= {
             "epochs": 3, "loss": "mean_squared_error",
