@@ -135,7 +135,7 @@ Layer TiedDense(std::int64_t units, std::string embedding);
 Layer Activation(ActivationFunction activation);
 Layer Dropout(double rate);
 // Rows of a table of input_dim by class index. An index outside of the table
-// gives NaN.
+// is an error of the data where the model's input is read as it is, else NaN.
 Layer Embedding(std::int64_t input_dim, std::int64_t output_dim);
 // Adds the first rows of a table of sequence_length to x [B, S, D].
 Layer PositionEmbedding(std::int64_t sequence_length);

@@ -110,8 +110,8 @@ void BatchFeeder::Impl::fill_content(int reader, std::uint64_t sequence,
     if (!options.remainder) content.examples = 0;
     filler.describe(slot, first, content.examples, content.element);
   }
-  auto status = filler.check_classes(start.epoch, first, content.examples,
-                                     content.element);
+  auto status = filler.check_limits(start.epoch, first, content.examples,
+                                    content.element);
   if (!status) content.error = std::move(status).error();
   content.stream.clear();
   input.stream->save(content.stream);
@@ -311,7 +311,7 @@ Result<Batch> BatchFeeder::next() {
   Element& element = impl.contents[0].element;
   impl.filler.describe(0, impl.now.first, count, element);
   auto checked =
-      impl.filler.check_classes(impl.now.epoch, impl.now.first, count, element);
+      impl.filler.check_limits(impl.now.epoch, impl.now.first, count, element);
   if (!checked) {
     impl.over = true;
     return std::move(checked).error();

@@ -18,13 +18,19 @@ namespace plimsoll::data {
 // while the one it is to give is not ready.
 inline constexpr int kSlotsToHelp = 4;
 
+// Whole numbers of a field that name something of the model's.
+struct IndexLimit {
+  int field = -1;
+  std::int64_t below = 0;  // from 0
+  bool classes = true;     // of the model; else rows of an embedding
+};
+
 struct FeederOptions {
   std::int64_t batch = 32;
   bool remainder = true;  // the last, partial batch is given too
   std::vector<DType> as;  // by field; empty: as they are
-  // Labels of i32 in this field must lie below `classes`; -1: no check.
-  int class_field = -1;
-  std::int64_t classes = 0;
+  // Of fields that are given as i32 or i64; others are not looked at.
+  std::vector<IndexLimit> limits;
   // Batches the ring holds, the consumer's own included.
   int slots = 1;
   // Threads that fill free slots ahead; 0: next() fills one. A stream is

@@ -29,6 +29,19 @@ auto without_exceptions(const Input& input, const Body& body)
   }
 }
 
+// The position of the first that is not from 0 to below the limit.
+template <class T>
+std::int64_t first_outside(const void* values, std::int64_t count,
+                           std::int64_t below) {
+  const auto* const indices = static_cast<const T*>(values);
+  const auto limit = static_cast<std::uint64_t>(below);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = indices[i];
+    if (static_cast<std::uint64_t>(index) >= limit) return i;
+  }
+  return count;
+}
+
 }  // namespace
 
 DType SlotFiller::cast_of(std::size_t field) const {
@@ -72,7 +85,7 @@ Status SlotFiller::fill_from_set(int reader, std::int64_t epoch,
     PLIMSOLL_RETURN_IF_ERROR(without_exceptions(
         input_, [&] { return gather(now, done, out, cast, how); }));
   }
-  return check_classes(epoch, first, count, out);
+  return check_limits(epoch, first, count, out);
 }
 
 Status SlotFiller::gather(std::span<const std::int64_t> numbers,
@@ -151,26 +164,34 @@ Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
   return options_.batch;
 }
 
-Status SlotFiller::check_classes(std::int64_t epoch, std::int64_t first,
-                                 std::int64_t count,
-                                 const Element& batch) const {
-  if (options_.class_field < 0) return {};
-  const auto field = static_cast<std::size_t>(options_.class_field);
-  if (cast_of(field) != DType::i32) return {};
-  const auto* const labels =
-      reinterpret_cast<const std::int32_t*>(batch.values[field].data);
-  const std::int64_t width = input_.spec()[field].shape.elements();
-  const auto classes = static_cast<std::uint64_t>(options_.classes);
-  for (std::int64_t i = 0; i < count * width; ++i) {
-    const std::int64_t label = labels[i];
-    if (static_cast<std::uint64_t>(label) < classes) continue;
-    std::int64_t example = first + i / width;
+Status SlotFiller::check_limits(std::int64_t epoch, std::int64_t first,
+                                std::int64_t count,
+                                const Element& batch) const {
+  for (const IndexLimit& limit : options_.limits) {
+    const auto field = static_cast<std::size_t>(limit.field);
+    const void* const values = batch.values[field].data;
+    const std::int64_t width = input_.spec()[field].shape.elements();
+    const std::int64_t elements = count * width;
+    std::int64_t wrong = elements;
+    if (cast_of(field) == DType::i32) {
+      wrong = first_outside<std::int32_t>(values, elements, limit.below);
+    } else if (cast_of(field) == DType::i64) {
+      wrong = first_outside<std::int64_t>(values, elements, limit.below);
+    }
+    if (wrong == elements) continue;
+    const std::int64_t value =
+        cast_of(field) == DType::i32
+            ? static_cast<const std::int32_t*>(values)[wrong]
+            : static_cast<const std::int64_t*>(values)[wrong];
+    std::int64_t example = first + wrong / width;
     if (input_.set) input_.set->origins({&example, 1}, epoch);
     return Error{
         ErrorCode::io,
-        fmt::format("{}: example {} has class {}, but the model has {} classes,"
-                    " from 0 to {}",
-                    input_.description, example, label, classes, classes - 1)};
+        fmt::format(
+            "{}: example {} has {} {}, but the {} {} {}, from 0 to {}",
+            input_.description, example, limit.classes ? "class" : "index",
+            value, limit.classes ? "model has" : "embedding that reads it has",
+            limit.below, limit.classes ? "classes" : "rows", limit.below - 1)};
   }
   return {};
 }

@@ -28,9 +28,10 @@ class SlotFiller {
   // Up to a batch of elements; the number there were.
   Result<std::int64_t> fill_from_stream(Element& out) const;
 
-  // A class that the model has no output for would train to NaN.
-  Status check_classes(std::int64_t epoch, std::int64_t first,
-                       std::int64_t count, const Element& batch) const;
+  // A class that the model has no output for, or an index that an embedding has
+  // no row for, would train to NaN.
+  Status check_limits(std::int64_t epoch, std::int64_t first,
+                      std::int64_t count, const Element& batch) const;
 
  private:
   DType cast_of(std::size_t field) const;

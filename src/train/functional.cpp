@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 #include "train/layers/layer_node.h"
@@ -47,11 +48,15 @@ void check_input(const std::vector<std::int64_t>& shape) {
                    fmt::join(shape, ", "))});
 }
 
-// In f64, which lets layers compute in any type.
+// In f32, or f64 where a layer wants that: it may be what the model is for.
 train::Network network_of(graph::Builder& builder,
                           const train::ModelSpec& model) {
   check_input(model.input);
-  return value_or_throw(train::build_shapes(builder, model, DType::f64));
+  const bool wide = std::any_of(
+      model.layers.begin(), model.layers.end(),
+      [](const train::LayerSpec& layer) { return layer.precision == "f64"; });
+  return value_or_throw(
+      train::build_shapes(builder, model, wide ? DType::f64 : DType::f32));
 }
 
 train::ModelSpec spec_of(const Node* input, const Node* output) {

@@ -5,6 +5,8 @@
 
 #include "base/units.h"
 #include "train/exhaustion.h"
+#include "train/objective.h"
+#include "train/optimizer_keys.h"
 #include "train/optimizer_spec.h"
 #include "train/remedies.h"
 #include "train/reserve.h"
@@ -38,6 +40,19 @@ std::int64_t Model::Impl::held_bytes(Space space) const {
   return state().held_bytes(space);
 }
 
+void Model::Impl::check(const CompileOptions& options) {
+  throw_if_error(train::check_optimizer(train::spec_of(options.optimizer)));
+  const auto precision = parse_dtype(options.precision);
+  if (!precision || !is_floating(*precision)) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("precision \"{}\": use f32, bf16, f16 or f64",
+                             options.precision)});
+  }
+  for (const std::string& metric : options.metrics) {
+    throw_if_error(train::check_metric(metric));
+  }
+}
+
 JobSpec Model::Impl::job_of(std::int64_t epochs) const {
   JobSpec job;
   job.model = model;
@@ -47,13 +62,7 @@ JobSpec Model::Impl::job_of(std::int64_t epochs) const {
   job.train.seed = options.seed;
   job.train.epochs = epochs;
   job.train.accumulation_steps = options.accumulation_steps;
-  const auto precision = parse_dtype(options.precision);
-  if (!precision || !is_floating(*precision)) {
-    throw_error({ErrorCode::bad_input,
-                 fmt::format("precision \"{}\": use f32, bf16, f16 or f64",
-                             options.precision)});
-  }
-  job.train.precision = *precision;
+  job.train.precision = *parse_dtype(options.precision);
   return job;
 }
 

@@ -73,6 +73,9 @@ struct Model::Impl final : train::SessionUser {
     throw_if_error(status);
   }
 
+  // What can be said of options before there is any data.
+  static void check(const CompileOptions& options);
+
  private:
   train::JobSpec job_of(std::int64_t epochs) const;
   // Opens a set's source and pipeline as the job's stage.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "train/layers/layer_values.h"
 #include "train/precision.h"
@@ -186,12 +187,21 @@ Status check_size(const Builder& builder, const LayerSpec& layer,
 }  // namespace
 
 std::vector<std::string> layer_names(const ModelSpec& model) {
+  std::set<std::string> given;
+  for (const LayerSpec& layer : model.layers) given.insert(layer.name);
   std::map<std::string, int> counts;
   std::vector<std::string> names;
   for (const LayerSpec& layer : model.layers) {
-    const int count = ++counts[layer.type];
-    names.push_back(layer.name.empty() ? fmt::format("{}_{}", layer.type, count)
-                                       : layer.name);
+    int& count = ++counts[layer.type];
+    if (!layer.name.empty()) {
+      names.push_back(layer.name);
+      continue;
+    }
+    const auto counted = [&] {
+      return fmt::format("{}_{}", layer.type, count);
+    };
+    while (given.contains(counted())) ++count;
+    names.push_back(counted());
   }
   return names;
 }
@@ -219,6 +229,20 @@ bool takes_indices(const ModelSpec& model) {
     moved[i] = true;
   }
   return false;
+}
+
+std::int64_t index_limit(const ModelSpec& model) {
+  const auto wiring = Wiring::of(model);
+  if (!wiring) return 0;
+  std::int64_t least = 0;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const auto& reads = wiring->reads(i);
+    if (std::find(reads.begin(), reads.end(), -1) == reads.end()) continue;
+    const LayerSpec& layer = model.layers[i];
+    if (layer.type != "embedding") return 0;
+    least = least == 0 ? layer.input_dim : std::min(least, layer.input_dim);
+  }
+  return least;
 }
 
 bool uses_batch_statistics(const ModelSpec& model) {

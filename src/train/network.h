@@ -27,6 +27,9 @@ bool uses_dropout(const ModelSpec& model);
 // Whether examples are class indices: an embedding reads the model's input, as
 // it is or by way of layers that only move it.
 bool takes_indices(const ModelSpec& model);
+// What examples must stay below, where embeddings alone read the model's input
+// as it is; 0: nobody knows.
+std::int64_t index_limit(const ModelSpec& model);
 // Such a model's results depend on which examples share a batch: half a batch
 // twice is not the same as the whole.
 bool uses_batch_statistics(const ModelSpec& model);

@@ -1,6 +1,10 @@
 #include "train/objective.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "ops/loss/loss.h"
 
@@ -21,7 +25,7 @@ Shape example_shape(const Shape& shape) {
 
 bool has_many_classes(const std::string& loss, const Network& network,
                       const Builder& builder) {
-  return loss == "sparse_categorical_crossentropy" && network.head &&
+  return loss == "sparse_categorical_crossentropy" &&
          builder.type(network.output).shape.extent(-1) >= kManyClasses;
 }
 
@@ -78,7 +82,7 @@ Result<LabelType> label_type(const std::string& loss, const Shape& output,
 
 bool logits_are_whole(const TrainSpec& train, const Network& network,
                       const Builder& builder) {
-  return !has_many_classes(train.loss, network, builder) ||
+  return !network.head || !has_many_classes(train.loss, network, builder) ||
          !train.metrics.empty() || has_few_rows(train, network, builder);
 }
 
@@ -120,9 +124,26 @@ Result<ValueId> example_losses(Builder& builder, const std::string& loss,
                            loss)};
 }
 
+Status check_metric(const std::string& name) {
+  constexpr std::string_view kKnown[] = {"accuracy",
+                                         "binary_accuracy",
+                                         "categorical_accuracy",
+                                         "sparse_categorical_accuracy",
+                                         "mean_squared_error",
+                                         "mean_absolute_error"};
+  if (std::find(std::begin(kKnown), std::end(kKnown), name) !=
+      std::end(kKnown)) {
+    return {};
+  }
+  return Error{ErrorCode::bad_input,
+               fmt::format("unknown metric `{}`: known are {}", name,
+                           fmt::join(kKnown, ", "))};
+}
+
 Result<ValueId> example_metric(Builder& builder, const std::string& metric,
                                const std::string& loss, const Network& network,
                                ValueId labels) {
+  PLIMSOLL_RETURN_IF_ERROR(check_metric(metric));
   const std::string name =
       metric == "accuracy" ? resolve_accuracy(loss, network, builder) : metric;
   builder.set_scope(metric);
@@ -151,18 +172,9 @@ Result<ValueId> example_metric(Builder& builder, const std::string& metric,
                              "class indices",
                              metric, loss)};
   }
-  if (name == "mean_squared_error") {
-    return ops::mean_squared_error(builder, network.output, labels);
-  }
-  if (name == "mean_absolute_error") {
-    return ops::mean_absolute_error(builder, network.output, labels);
-  }
-  return Error{ErrorCode::bad_input,
-               fmt::format("unknown metric `{}`: known are accuracy, "
-                           "binary_accuracy, categorical_accuracy, "
-                           "sparse_categorical_accuracy, mean_squared_error, "
-                           "mean_absolute_error",
-                           metric)};
+  return name == "mean_squared_error"
+             ? ops::mean_squared_error(builder, network.output, labels)
+             : ops::mean_absolute_error(builder, network.output, labels);
 }
 
 std::vector<std::string> notes_on_loss(const TrainSpec& train,
@@ -178,8 +190,19 @@ std::vector<std::string> notes_on_loss(const TrainSpec& train,
                     "outputs are taken as logits",
                     loss));
   }
+  if (loss == "binary_crossentropy" && network.last_activation != "sigmoid") {
+    notes.push_back(
+        "loss binary_crossentropy: the model does not end in sigmoid, so its "
+        "outputs are taken as probabilities");
+  }
   if (!has_many_classes(loss, network, builder)) return notes;
-  if (!logits_are_whole(train, network, builder)) {
+  if (!network.head) {
+    notes.push_back(fmt::format(
+        "loss {}: the logits of {} classes are held whole: a last `dense` "
+        "without a bias (use_bias = false) would be part of the loss, which "
+        "then holds some rows of them at a time",
+        loss, builder.type(network.output).shape.extent(-1)));
+  } else if (!logits_are_whole(train, network, builder)) {
     notes.push_back(
         fmt::format("loss {}: the last product is part of the loss, so that "
                     "the logits are never held whole",

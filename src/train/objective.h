@@ -37,6 +37,8 @@ Result<graph::ValueId> example_losses(graph::Builder& builder,
                                       graph::ValueId labels,
                                       bool whole_logits = true);
 
+// An error where there is none of this name.
+Status check_metric(const std::string& name);
 // A metric's value for each example, shape [B]. "accuracy" means the one that
 // fits the loss, as in Keras.
 Result<graph::ValueId> example_metric(graph::Builder& builder,

@@ -16,6 +16,7 @@
 #include "ops/standard_ops.h"
 #include "plan/validator.h"
 #include "train/compiled_layers.h"
+#include "train/data_notes.h"
 #include "train/library_work.h"
 
 namespace plimsoll::train {
@@ -35,7 +36,9 @@ class JobPlanner {
         build_step_graphs(job_.model, job_.train,
                           shape_of(data_.first().labels_field().shape),
                           machine_.home(), index_type(job_, data_)));
-    note_indices();
+    for (std::string& note : notes_on_data(job_, data_)) {
+      planned_.graphs.notes.push_back(std::move(note));
+    }
     for (std::size_t i = 0; i < kStages; ++i) {
       if (!data_.inputs[i]) continue;
       const auto stage = static_cast<Stage>(i);
@@ -64,15 +67,6 @@ class JobPlanner {
         break;
     }
     return planned_.graphs.predict;
-  }
-
-  void note_indices() {
-    const DType stored = data_.first().features_field().dtype;
-    if (!takes_indices(job_.model) || !is_floating(stored)) return;
-    planned_.graphs.notes.push_back(
-        fmt::format("The features are {}, the first layer is an embedding: "
-                    "they are taken as whole numbers.",
-                    name_of(stored)));
   }
 
   std::int64_t alignment_bytes() const {
@@ -127,11 +121,6 @@ class JobPlanner {
     const std::string name = name_of(stage);
     StagePrograms& programs = planned_.stages[static_cast<std::size_t>(stage)];
     const bool counted = examples != data::kUnknownCount;
-    if (!counted && stage == Stage::train) {
-      planned_.graphs.notes.push_back(
-          "The examples of the input are not counted: the last, partial batch "
-          "of an epoch is left out.");
-    }
     if (!counted || examples >= batch) {
       programs.full = static_cast<int>(plans_.size());
       PLIMSOLL_RETURN_IF_ERROR(add_program(name, graph_of(stage), batch));

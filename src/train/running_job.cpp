@@ -106,8 +106,11 @@ Status RunningJob::make_feeders(const JobData& data) {
     if (!data.inputs[i]) continue;
     const Feed& feed = planned_.feeds[i];
     data::FeederOptions options = feed.options;
-    options.class_field = data.inputs[i]->labels;
-    options.classes = planned_.graphs.output.shape.extent(-1);
+    options.limits = {
+        {data.inputs[i]->labels, planned_.graphs.output.shape.extent(-1)}};
+    if (const std::int64_t rows = index_limit(job_.model); rows > 0) {
+      options.limits.push_back({data.inputs[i]->features, rows, false});
+    }
     PLIMSOLL_ASSIGN(feeders_[i],
                     data::BatchFeeder::create(
                         data.inputs[i]->input, options, feed.layout,

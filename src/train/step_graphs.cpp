@@ -9,6 +9,7 @@
 #include "ops/standard_ops.h"
 #include "ops/update/update.h"
 #include "train/precision.h"
+#include "train/row_gradients.h"
 
 namespace plimsoll::train {
 namespace {
@@ -172,6 +173,7 @@ class GraphMaker {
         const auto gradients,
         graph::add_gradients(builder, sum, seed, wanted, ops::standard_ops()));
 
+    note_whole_tables(builder, network.parameters, gradients);
     builder.set_phase(graph::Phase::update);
     if (accumulates()) {
       sum_up(builder, network.parameters, gradients);
@@ -185,6 +187,24 @@ class GraphMaker {
                      ops::increment(builder, options.random_step));
     }
     return finish(builder);
+  }
+
+  // Of tables whose gradient could have been the rows of a batch.
+  void note_whole_tables(const Builder& builder,
+                         std::span<const Parameter> parameters,
+                         std::span<const ValueId> gradients) {
+    const OptimizerSpec& optimizer = train_.optimizer;
+    const bool clipped =
+        optimizer.clipnorm > 0 || optimizer.global_clipnorm > 0;
+    if (!clipped && !accumulates()) return;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (!rows_of(builder, gradients[i])) continue;
+      graphs_.notes.push_back(fmt::format(
+          "The gradient of `{}` is held as a whole table {}: without that, a "
+          "step would hold the rows of its batch alone.",
+          parameters[i].name,
+          accumulates() ? "to be summed over batches" : "for its norm"));
+    }
   }
 
   // Adds the gradients to states, and notes these for the update's graph.

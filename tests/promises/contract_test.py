@@ -92,6 +92,13 @@ class PlanContract(JobTest):
         for remedy in plan["remedies"]:
             self.expect_types(remedy, REMEDY)
 
+    def test_a_batch_larger_than_the_data_is_noted(self):
+        path = self.write_job(small_job(20))
+        said = "20 examples, fewer than a batch of "
+        self.assertIn(said + "32", self.plimsoll("plan", path).out)
+        ran = self.plimsoll("plan", path, "--batch", 20)
+        self.assertNotIn(said, ran.out)
+
     def test_the_object_has_every_key_with_its_type(self):
         for name, job in jobs().items():
             path = self.write_job(job)

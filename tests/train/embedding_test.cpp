@@ -8,6 +8,7 @@
 #include "device/shipped_profiles.h"
 #include "npy_file.h"
 #include "plimsoll/plimsoll.h"
+#include "thrown.h"
 #include "train/calibration.h"
 #include "train/planned_job.h"
 
@@ -190,16 +191,57 @@ TEST_F(EmbeddingModel, LargeIndicesAreNotRounded) {
   }
 }
 
-TEST_F(EmbeddingModel, AnIndexOutsideOfTheTableSpoilsTheLossAlone) {
-  double loss = 0;
-  const auto bad =
-      table("<i8", 4, std::vector<std::int64_t>{0, 4, 1, -1, 0, 1LL << 40},
-            SGD{.learning_rate = 0.1}, &loss);
-  EXPECT_TRUE(std::isnan(loss));
-  const auto good = table("<i8", 4, std::vector<std::int64_t>{0, 1},
-                          SGD{.learning_rate = 0.1}, &loss);
-  EXPECT_FALSE(std::isnan(loss));
-  EXPECT_TRUE(same_row(bad, good, 2) && same_row(bad, good, 3));
+TEST_F(EmbeddingModel, AnIndexOutsideOfTheTableIsNamed) {
+  const auto error = [&](const char* type, const auto& indices) {
+    return plimsoll::testing::thrown(
+        [&] { table(type, 4, indices, SGD{.learning_rate = 0.1}); },
+        Failure::io);
+  };
+  const std::string rows = ", but the embedding that reads it has 4 rows, ";
+  EXPECT_NE(error("<i8", std::vector<std::int64_t>{0, 1, 2, 4})
+                .find("example 1 has index 4" + rows),
+            std::string::npos);
+  EXPECT_NE(error("<i8", std::vector<std::int64_t>{0, 1, 1LL << 40, 2})
+                .find("example 1 has index 1099511627776" + rows),
+            std::string::npos);
+  EXPECT_NE(error("<i4", std::vector<std::int32_t>{-1, 1, 2, 3})
+                .find("example 0 has index -1" + rows),
+            std::string::npos);
+  table("<i4", 4, std::vector<std::int32_t>{0, 1, 2, 3}, SGD{});
+}
+
+// Where other layers stand between, nobody knows whose an index is.
+TEST_F(EmbeddingModel, AnIndexOutsideBehindASliceSpoilsTheLossAlone) {
+  const auto loss = [&](const std::vector<std::int64_t>& indices) {
+    write_npy(folder_ / "x.npy", "<i8", 2, indices);
+    write_npy(folder_ / "y.npy", "<f4", 0,
+              std::vector<float>(indices.size() / 2, 1));
+    const auto x = Input({2});
+    const auto rows = Embedding(4, 3)(Slice(0, 1)(x));
+    Model model(x, Dense(1, sigmoid)(Flatten()(rows)));
+    model.compile(session_, {.optimizer = SGD{.learning_rate = 0.1},
+                             .loss = binary_crossentropy});
+    return model
+        .fit(data::from_npy(folder_ / "x.npy", folder_ / "y.npy").batch(4),
+             {.epochs = 1})
+        .loss.back();
+  };
+  EXPECT_TRUE(std::isnan(loss({0, 0, 4, 0})));
+  EXPECT_FALSE(std::isnan(loss({0, 9, 3, -5})));
+}
+
+TEST_F(EmbeddingModel, AClassThatTheModelLacksIsNamed) {
+  write_npy(folder_ / "x.npy", "<f4", 2, std::vector<float>{0, 1, 2, 3});
+  write_npy(folder_ / "y.npy", "<i4", 0, std::vector<std::int32_t>{2, 3});
+  Sequential model{Dense(3)};
+  model.compile(session_, {.loss = sparse_categorical_crossentropy});
+  const auto data =
+      data::from_npy(folder_ / "x.npy", folder_ / "y.npy").batch(4);
+  EXPECT_NE(plimsoll::testing::thrown([&] { model.fit(data, {.epochs = 1}); },
+                                      Failure::io)
+                .find("example 1 has class 3, but the model has 3 classes, "
+                      "from 0 to 2"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -105,6 +105,14 @@ TEST(Functional, MistakesAreNamedWhenTheModelIsBuilt) {
               "2^40 elements, not [" +
                   std::to_string(extent) + "]");
   }
+  // In the type that most models are for.
+  const auto image = Input({8, 8, 3});
+  const std::string small = error_of([&] {
+    Model(image, Conv2D(16, {9, 9})(image));
+  });
+  EXPECT_NE(small.find("conv2d(f32[B, 8, 8, 3], f32[16, 9, 9, 3])"),
+            std::string::npos)
+      << small;
   Layer wide = Dense(3);
   wide.precision = "f64";
   EXPECT_EQ(Model(x, wide(x)).parameters(), 15);

@@ -1,5 +1,6 @@
 // Each mistake in a job file is named with file, line and key.
 #include "train/job_file_text.h"
+#include "train/network.h"
 
 namespace plimsoll::train::testing {
 namespace {
@@ -117,7 +118,7 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "job.toml:15: data.pipeline[2].batches: must be an integer from 0 to "
        "1024, not -1"},
       {"input = [4, 2]", "input = []",
-       "job.toml:2: model.input: must hold 1 to 8 extents, as in [28, 28]"},
+       "job.toml:2: model.input: must hold 1 to 6 extents, as in [28, 28]"},
       {"input = [4, 2]", "input = [4, 0]",
        "job.toml:2: model.input[1]: must be an integer of at least 1, not 0"},
       {"input = [4, 2]", "input = [2147483647, 2147483647]",
@@ -262,6 +263,18 @@ layers = [
 )";
   EXPECT_EQ(error_of(text),
             "job.toml:5: model.layers[1].name: `a` names another layer too");
+}
+
+// Keras's count goes past names that are taken.
+TEST(JobFile, LayersWithoutANameGetOneThatIsFree) {
+  ModelSpec model;
+  model.layers.resize(4);
+  for (LayerSpec& layer : model.layers) layer.type = "dense";
+  model.layers[0].name = "dense_2";
+  model.layers[3].name = "dense_4";
+  EXPECT_EQ(
+      layer_names(model),
+      (std::vector<std::string>{"dense_2", "dense_3", "dense_5", "dense_4"}));
 }
 
 }  // namespace

@@ -187,6 +187,9 @@ TEST(Layers, RefuseWhatDoesNotFit) {
   EXPECT_EQ(error({4, 6}, Reshape({5, -1})),
             "reshape_1: target_shape: [5, -1] does not hold the 24 elements of "
             "an example of [B, 4, 6]");
+  EXPECT_EQ(error({4, 6}, Reshape({-1, 2, -1})),
+            "reshape_1: target_shape: [-1, 2, -1]: one extent may be -1, to "
+            "hold the rest");
   EXPECT_EQ(error({4, 6}, Permute({1, 1})),
             "permute_1: dims: must hold each of 1 to 2 once for an input [B, "
             "4, 6], not [1, 1]");

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "plimsoll/plimsoll.h"
+#include "thrown.h"
 
 namespace plimsoll::train::testing {
 namespace {
@@ -28,6 +29,24 @@ TEST(ModelSafetyTest, WhatTheCallerThrowsLeavesTheWeights) {
   EXPECT_THROW(made.fit(set(), {.epochs = 9, .on_progress = stop_after_two}),
                std::runtime_error);
   EXPECT_EQ(made.weights("dense_1/kernel"), whole.weights("dense_1/kernel"));
+  EXPECT_NO_THROW(made.fit(set(), {.epochs = 1}));
+}
+
+// Before there is any data, and what was compiled stays.
+TEST(ModelSafetyTest, OptionsAreCheckedWhenTheModelIsCompiled) {
+  Session session{{.host = "1GiB", .threads = 1}};
+  Sequential made = compiled(session);
+  using plimsoll::testing::thrown;
+  EXPECT_EQ(thrown([&] { made.compile(session, {.precision = "bf17"}); }),
+            "precision \"bf17\": use f32, bf16, f16 or f64");
+  EXPECT_EQ(thrown([&] { made.compile(session, {.metrics = {"f1"}}); }),
+            "unknown metric `f1`: known are accuracy, binary_accuracy, "
+            "categorical_accuracy, sparse_categorical_accuracy, "
+            "mean_squared_error, mean_absolute_error");
+  EXPECT_NE(thrown([&] {
+              made.compile(session, {.optimizer = Adam{.learning_rate = -1}});
+            }).find("learning_rate"),
+            std::string::npos);
   EXPECT_NO_THROW(made.fit(set(), {.epochs = 1}));
 }
 

@@ -201,8 +201,7 @@ TEST_F(ModelTest, WhatDoesNotFitTogetherIsBadInput) {
   bad([&] { made.fit(set().batch(0)); }, "batch");
   bad([&] { Session({.host = "12"}); }, "12");
   bad([&] { Session({.device = "tpu"}); }, "tpu");
-  made.compile(session_, {.precision = "f7"});
-  bad([&] { made.fit(set()); }, "f7");
+  bad([&] { made.compile(session_, {.precision = "f7"}); }, "f7");
   Sequential empty{};
   empty.compile(session_, {});
   bad([&] { empty.fit(set()); }, "layer");

@@ -289,9 +289,9 @@ TEST(Optimizers, ValuesOfTheApiAreHeldToTheJobFilesRanges) {
   const auto complaint = [](const Optimizer& optimizer) {
     Session session({.host = "1GiB", .threads = 1});
     Sequential model{Dense(1)};
-    model.compile(session,
-                  {.optimizer = optimizer, .loss = mean_squared_error});
     try {
+      model.compile(session,
+                    {.optimizer = optimizer, .loss = mean_squared_error});
       model.fit(one_example(), {.epochs = 1});
     } catch (const Exception& error) {
       return std::string(error.what());

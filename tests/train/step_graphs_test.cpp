@@ -45,5 +45,69 @@ TEST(StepGraphs, TheLossTakesTheLastProductInWhereRowsAreMany) {
   EXPECT_EQ(losses(33), 1);
 }
 
+// A softmax changes nothing of the logits.
+TEST(StepGraphs, TheLossTakesTheLastProductInUnderASoftmaxToo) {
+  const ModelSpec model{{64}, {dense(5000, "softmax", false)}};
+  EXPECT_EQ(count(graphs_of(model, 64).train, "linear_cross_entropy",
+                  graph::Phase::forward),
+            1);
+  const ModelSpec other{{64}, {dense(5000, "relu", false)}};
+  EXPECT_EQ(count(graphs_of(other, 64).train, "linear_cross_entropy",
+                  graph::Phase::forward),
+            0);
+}
+
+bool has_note(const StepGraphs& graphs, std::string_view part) {
+  return std::any_of(graphs.notes.begin(), graphs.notes.end(),
+                     [&](const std::string& note) {
+                       return note.find(part) != std::string::npos;
+                     });
+}
+
+TEST(StepGraphs, WholeLogitsOfManyClassesAreNoted) {
+  const ModelSpec with_bias{{64}, {dense(5000, "", true)}};
+  EXPECT_TRUE(has_note(graphs_of(with_bias, 64), "use_bias = false"));
+  const ModelSpec few{{64}, {dense(4000, "", true)}};
+  EXPECT_FALSE(has_note(graphs_of(few, 64), "use_bias"));
+  const ModelSpec without{{64}, {dense(5000, "", false)}};
+  EXPECT_FALSE(has_note(graphs_of(without, 64), "use_bias"));
+}
+
+TEST(StepGraphs, OutputsTakenAsProbabilitiesAreNoted) {
+  TrainSpec train;
+  train.loss = "binary_crossentropy";
+  for (const char* activation : {"sigmoid", "relu", ""}) {
+    const ModelSpec model{{64}, {dense(1, activation, true)}};
+    const auto made = build_step_graphs(model, train, Shape{}, "cpu");
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(has_note(*made, "taken as probabilities"),
+              std::string_view(activation) != "sigmoid");
+  }
+}
+
+TEST(StepGraphs, GradientsOfWholeTablesAreNoted) {
+  LayerSpec table;
+  table.type = "embedding";
+  table.input_dim = 100;
+  table.output_dim = 8;
+  LayerSpec flat;
+  flat.type = "flatten";
+  const ModelSpec model{{4}, {table, flat, dense(10, "", true)}};
+  TrainSpec train;
+  train.loss = "sparse_categorical_crossentropy";
+  const auto notes = [&] {
+    const auto made =
+        build_step_graphs(model, train, Shape{}, "cpu", DType::i32);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made && has_note(*made, "embeddings` is held as a whole table");
+  };
+  EXPECT_FALSE(notes());
+  train.optimizer.global_clipnorm = 1;
+  EXPECT_TRUE(notes());
+  train.optimizer.global_clipnorm = 0;
+  train.accumulation_steps = 2;
+  EXPECT_TRUE(notes());
+}
+
 }  // namespace
 }  // namespace plimsoll::train

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "data/element.h"
+
 namespace plimsoll::train {
 
 std::string JobErrors::place(const JobValue& at,
@@ -191,8 +193,9 @@ void TableReader::read_shape(std::string_view key,
   const JobValue* list = array(key);
   if (!list) return;
   double elements = 1;
-  if (list->items.empty() || list->items.size() > 8) {
-    complain(key, "must hold 1 to 8 extents, as in [28, 28]");
+  if (list->items.empty() || list->items.size() > data::kMostRank) {
+    complain(key, fmt::format("must hold 1 to {} extents, as in [28, 28]",
+                              data::kMostRank));
   }
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const JobValue& item = list->items[i];

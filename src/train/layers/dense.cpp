@@ -64,7 +64,8 @@ Result<LayerResult> build_dense(LayerContext& context) {
   const ValueId product =
       ops::matmul(context.builder, head.x, head.weight, false, head.transposed);
   LayerResult result = context.activate(context.add_bias(product, layer.units));
-  if (result.value == product) result.head = head;
+  const bool plain = result.value == product || result.activation == "softmax";
+  if (plain && result.logits == product) result.head = head;
   return result;
 }
 

@@ -43,7 +43,7 @@ struct LayerResult {
   // logits where they can, because that is numerically safe.
   graph::ValueId logits;
   std::string activation = "linear";
-  std::optional<LinearHead> head;  // where the value is x W and nothing else
+  std::optional<LinearHead> head;  // where the logits are x W, without a bias
 
   explicit LayerResult(graph::ValueId made = {}) : value(made), logits(made) {}
 };

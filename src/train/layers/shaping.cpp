@@ -54,12 +54,16 @@ Result<LayerResult> build_reshape(LayerContext& context) {
   double known = 1;
   std::int64_t* open = nullptr;
   bool right = !target.empty();
+  if (std::count(target.begin(), target.end(), -1) > 1) {
+    return context.wrong(fmt::format(
+        "target_shape: [{}]: one extent may be -1, to hold the rest",
+        fmt::join(target, ", ")));
+  }
   for (std::int64_t& extent : target) {
     if (extent != -1) {
       right = right && extent >= 1;
       known *= static_cast<double>(extent);
     } else {
-      right = right && open == nullptr;
       open = &extent;
     }
   }

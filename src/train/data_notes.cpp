@@ -1,0 +1,46 @@
+#include "train/data_notes.h"
+
+#include <fmt/core.h>
+
+#include "train/network.h"
+
+namespace plimsoll::train {
+namespace {
+
+std::string note_on_indices(const JobSpec& job, DType stored) {
+  const bool fractions = job.data.source.name == "random" &&
+                         job.data.source.integer("classes", 0) == 0;
+  return fmt::format(
+      "The features are {}, the first layer is an embedding: they are taken as "
+      "whole numbers{}.",
+      name_of(stored),
+      fractions ? ", which are all 0: `classes` of the random source makes "
+                  "indices"
+                : "");
+}
+
+}  // namespace
+
+std::vector<std::string> notes_on_data(const JobSpec& job,
+                                       const JobData& data) {
+  std::vector<std::string> notes;
+  const DType stored = data.first().features_field().dtype;
+  if (takes_indices(job.model) && is_floating(stored)) {
+    notes.push_back(note_on_indices(job, stored));
+  }
+  if (!data.inputs[static_cast<std::size_t>(Stage::train)]) return notes;
+  const std::int64_t examples = data.input(Stage::train).examples();
+  if (examples == data::kUnknownCount) {
+    notes.emplace_back(
+        "The examples of the input are not counted: the last, partial batch of "
+        "an epoch is left out.");
+  } else if (examples < job.train.batch) {
+    notes.push_back(fmt::format(
+        "The data has {} examples, fewer than a batch of {}: a step takes them "
+        "all, and a larger batch changes nothing.",
+        examples, job.train.batch));
+  }
+  return notes;
+}
+
+}  // namespace plimsoll::train
