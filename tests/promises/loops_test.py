@@ -29,14 +29,18 @@ def kib_field(path, name):
     raise AssertionError(f"{path} has no {name}")
 
 
-def run_loop(name, count, host, size=0, env=None):
+# What malloc keeps in caches would count as given out.
+EXACT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
+
+
+def run_loop(name, count, host, size=0):
     """What the loop's process holds at its start and at each tenth."""
     samples = []
     with subprocess.Popen(
             [PROGRAM, name, str(count), host, str(size)], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=clean_environment() | (env or {})) as child:
+            env=clean_environment() | EXACT) as child:
         for line in child.stdout:
             figures = map(int, line.split()[1::2])
             proc = f"/proc/{child.pid}"
@@ -75,10 +79,7 @@ class Loops(unittest.TestCase):
     def check_plans(self, name, count, slack=SLACK):
         """Plans come and go by the thousand: what malloc has given out stays
         the same. Where it lies wanders, and so a few pages come and go."""
-        # Its caches would count as given out.
-        samples = run_loop(name, count, "256MiB",
-                           env={"GLIBC_TUNABLES":
-                                "glibc.malloc.tcache_count=0"})
+        samples = run_loop(name, count, "256MiB")
         self.check_ledger(samples)
         for later in samples[2:]:
             self.assertLessEqual(later.malloc, samples[1].malloc + slack)
