@@ -2,14 +2,20 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "train/network.h"
 
 namespace plimsoll::train {
 namespace {
 
 std::string note_on_indices(const JobSpec& job, DType stored) {
-  const bool fractions = job.data.source.name == "random" &&
-                         job.data.source.integer("classes", 0) == 0;
+  const bool fractions =
+      job.data.source.name == "random" &&
+      job.data.source.integer("classes", 0) == 0 &&
+      std::none_of(
+          job.data.pipeline.begin(), job.data.pipeline.end(),
+          [](const data::Recipe& stage) { return data::is_map(stage); });
   return fmt::format(
       "The features are {}, the first layer is an embedding: they are taken as "
       "whole numbers{}.",
@@ -36,8 +42,8 @@ std::vector<std::string> notes_on_data(const JobSpec& job,
         "an epoch is left out.");
   } else if (examples < job.train.batch) {
     notes.push_back(fmt::format(
-        "The data has {} examples, fewer than a batch of {}: a step takes them "
-        "all, and a larger batch changes nothing.",
+        "The data has {} examples, fewer than a batch of {}: a step takes at "
+        "most so many, however large the batch is.",
         examples, job.train.batch));
   }
   return notes;

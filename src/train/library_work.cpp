@@ -216,9 +216,9 @@ std::int64_t scratch_bytes(const BatchNorm& batch_norm) {
   return batch_norm.workspace_bytes;
 }
 
-// What the work needs: operands may lie on each other, since what is computed
-// does not matter, but not on results, and neither on a workspace: kernels wait
-// there for each other.
+// What the work needs: operands may lie on each other, and on results of
+// convolutions, since what is computed does not matter, but not on a workspace:
+// kernels wait there for each other.
 struct Places {
   std::int64_t operand_bytes = 0;
   std::int64_t workspace_bytes = 0;

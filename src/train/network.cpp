@@ -342,6 +342,12 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
   network.logits = in_dtype(builder, made.back().logits, master);
   network.last_activation = made.back().activation;
   network.head = made.back().head;
+  // Its loss is what sums are in: not the master type of a job in f64 whose
+  // last layer is narrower.
+  if (network.head &&
+      wide_dtype(builder.type(network.head->x).dtype) != master) {
+    network.head.reset();
+  }
   builder.set_place(graph::Place::home);
   return network;
 }

@@ -42,8 +42,8 @@ DType input_dtype(const ModelSpec& model, DType precision);
 Result<Network> build_shapes(graph::Builder& builder, const ModelSpec& model,
                              DType precision = DType::f32);
 
-// Errors name the layer, the shapes and what was expected. Output, logits and
-// head are of the master type.
+// Errors name the layer, the shapes and what was expected. Output and logits
+// are of the master type, and so are sums of the head's products.
 Result<Network> build_network(graph::Builder& builder, const ModelSpec& model,
                               graph::ValueId input,
                               const NetworkOptions& options);

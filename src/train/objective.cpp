@@ -199,9 +199,10 @@ std::vector<std::string> notes_on_loss(const TrainSpec& train,
   if (!network.head) {
     notes.push_back(fmt::format(
         "loss {}: the logits of {} classes are held whole: a last `dense` "
-        "without a bias (use_bias = false) would be part of the loss, which "
+        "without a bias (use_bias = false){} can be part of the loss, which "
         "then holds some rows of them at a time",
-        loss, builder.type(network.output).shape.extent(-1)));
+        loss, builder.type(network.output).shape.extent(-1),
+        train.metrics.empty() ? "" : ", and without metrics,"));
   } else if (!logits_are_whole(train, network, builder)) {
     notes.push_back(
         fmt::format("loss {}: the last product is part of the loss, so that "

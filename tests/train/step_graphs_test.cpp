@@ -57,6 +57,26 @@ TEST(StepGraphs, TheLossTakesTheLastProductInUnderASoftmaxToo) {
             0);
 }
 
+// The loss would be f32 there.
+TEST(StepGraphs, ANarrowLastLayerOfAJobInF64HasWholeLogits) {
+  for (const char* activation : {"", "softmax"}) {
+    ModelSpec model{{64}, {dense(5000, activation, false)}};
+    TrainSpec train;
+    train.batch = 64;
+    train.loss = "sparse_categorical_crossentropy";
+    train.precision = DType::f64;
+    for (const auto& [precision, products] :
+         {std::pair{"f32", 0}, std::pair{"bf16", 0}, std::pair{"", 1}}) {
+      model.layers[0].precision = precision;
+      const auto made = build_step_graphs(model, train, Shape{}, "cpu");
+      ASSERT_TRUE(made) << made.error().message;
+      EXPECT_EQ(
+          count(made->train, "linear_cross_entropy", graph::Phase::forward),
+          products);
+    }
+  }
+}
+
 bool has_note(const StepGraphs& graphs, std::string_view part) {
   return std::any_of(graphs.notes.begin(), graphs.notes.end(),
                      [&](const std::string& note) {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <filesystem>
@@ -227,7 +228,7 @@ void compile_kernels_ahead(std::span<const std::string> sources,
         path_of(source, option_for(architecture));
     if (path.empty()) return;
     if (!asked.insert(path).second || !read_cached(path).empty()) continue;
-    if (std::ssize(under_way) >= at_once) under_way.pop_front();
+    if (std::ssize(under_way) >= std::max(at_once, 1)) under_way.pop_front();
     under_way.emplace_back(helper, source, architecture, path);
   }
 }
