@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <numeric>
+#include <optional>
 
 #include "base/units.h"
 #include "io/convert.h"
@@ -29,17 +30,22 @@ auto without_exceptions(const Input& input, const Body& body)
   }
 }
 
-// The position of the first that is not from 0 to below the limit.
+struct Outside {
+  std::int64_t position = 0;
+  std::int64_t value = 0;
+};
+
+// The first that is not from 0 to below the limit.
 template <class T>
-std::int64_t first_outside(const void* values, std::int64_t count,
-                           std::int64_t below) {
+std::optional<Outside> first_outside(const void* values, std::int64_t count,
+                                     std::int64_t below) {
   const auto* const indices = static_cast<const T*>(values);
   const auto limit = static_cast<std::uint64_t>(below);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = indices[i];
-    if (static_cast<std::uint64_t>(index) >= limit) return i;
+    if (static_cast<std::uint64_t>(index) >= limit) return Outside{i, index};
   }
-  return count;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -171,27 +177,23 @@ Status SlotFiller::check_limits(std::int64_t epoch, std::int64_t first,
     const auto field = static_cast<std::size_t>(limit.field);
     const void* const values = batch.values[field].data;
     const std::int64_t width = input_.spec()[field].shape.elements();
-    const std::int64_t elements = count * width;
-    std::int64_t wrong = elements;
+    std::optional<Outside> wrong;
     if (cast_of(field) == DType::i32) {
-      wrong = first_outside<std::int32_t>(values, elements, limit.below);
+      wrong = first_outside<std::int32_t>(values, count * width, limit.below);
     } else if (cast_of(field) == DType::i64) {
-      wrong = first_outside<std::int64_t>(values, elements, limit.below);
+      wrong = first_outside<std::int64_t>(values, count * width, limit.below);
     }
-    if (wrong == elements) continue;
-    const std::int64_t value =
-        cast_of(field) == DType::i32
-            ? static_cast<const std::int32_t*>(values)[wrong]
-            : static_cast<const std::int64_t*>(values)[wrong];
-    std::int64_t example = first + wrong / width;
+    if (!wrong) continue;
+    std::int64_t example = first + wrong->position / width;
     if (input_.set) input_.set->origins({&example, 1}, epoch);
     return Error{
         ErrorCode::io,
-        fmt::format(
-            "{}: example {} has {} {}, but the {} {} {}, from 0 to {}",
-            input_.description, example, limit.classes ? "class" : "index",
-            value, limit.classes ? "model has" : "embedding that reads it has",
-            limit.below, limit.classes ? "classes" : "rows", limit.below - 1)};
+        fmt::format("{}: example {} has {} {}, but the {} {} {}, from 0 to {}",
+                    input_.description, example,
+                    limit.classes ? "class" : "index", wrong->value,
+                    limit.classes ? "model has" : "embedding that reads it has",
+                    limit.below, limit.classes ? "classes" : "rows",
+                    limit.below - 1)};
   }
   return {};
 }

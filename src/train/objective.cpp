@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 #include "ops/loss/loss.h"
 
@@ -125,19 +125,11 @@ Result<ValueId> example_losses(Builder& builder, const std::string& loss,
 }
 
 Status check_metric(const std::string& name) {
-  constexpr std::string_view kKnown[] = {"accuracy",
-                                         "binary_accuracy",
-                                         "categorical_accuracy",
-                                         "sparse_categorical_accuracy",
-                                         "mean_squared_error",
-                                         "mean_absolute_error"};
-  if (std::find(std::begin(kKnown), std::end(kKnown), name) !=
-      std::end(kKnown)) {
-    return {};
-  }
+  const std::span known(kMetricNames);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
   return Error{ErrorCode::bad_input,
                fmt::format("unknown metric `{}`: known are {}", name,
-                           fmt::join(kKnown, ", "))};
+                           fmt::join(known, ", "))};
 }
 
 Result<ValueId> example_metric(Builder& builder, const std::string& metric,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,13 @@ Result<graph::ValueId> example_losses(graph::Builder& builder,
                                       graph::ValueId labels,
                                       bool whole_logits = true);
 
+inline constexpr std::string_view kMetricNames[] = {
+    "accuracy",
+    "binary_accuracy",
+    "categorical_accuracy",
+    "sparse_categorical_accuracy",
+    "mean_squared_error",
+    "mean_absolute_error"};
 // An error where there is none of this name.
 Status check_metric(const std::string& name);
 // A metric's value for each example, shape [B]. "accuracy" means the one that

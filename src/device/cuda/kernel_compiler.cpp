@@ -227,7 +227,10 @@ void compile_kernels_ahead(std::span<const std::string> sources,
     const std::filesystem::path path =
         path_of(source, option_for(architecture));
     if (path.empty()) return;
-    if (!asked.insert(path).second || !read_cached(path).empty()) continue;
+    std::error_code ignored;
+    if (!asked.insert(path).second || std::filesystem::exists(path, ignored)) {
+      continue;
+    }
     if (std::ssize(under_way) >= std::max(at_once, 1)) under_way.pop_front();
     under_way.emplace_back(helper, source, architecture, path);
   }

@@ -68,6 +68,10 @@ Conv2dSettings same_padding(Conv2dSettings settings, std::int64_t height,
                             std::int64_t kernel_width) {
   const auto pad = [&](std::size_t at, std::int64_t size, std::int64_t kernel) {
     const std::int64_t stride = settings.strides[at];
+    for (const std::int64_t number :
+         {stride, settings.dilations[at], size, kernel}) {
+      if (number < 1 || number > kMostConvNumber) return;
+    }
     const std::int64_t out = (size + stride - 1) / stride;
     const std::int64_t reach = settings.dilations[at] * (kernel - 1) + 1;
     const std::int64_t all =

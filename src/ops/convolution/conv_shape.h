@@ -11,6 +11,10 @@
 
 namespace plimsoll::ops {
 
+// Of extents, strides, dilations and paddings: products of two such numbers
+// stay far inside i64.
+inline constexpr std::int64_t kMostConvNumber = std::int64_t{1} << 24;
+
 enum class ConvPass : std::uint8_t { forward, data_grad, weight_grad };
 
 struct ConvShape {

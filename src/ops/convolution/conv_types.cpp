@@ -14,9 +14,6 @@ using graph::Attrs;
 using graph::TensorType;
 using graph::TypeList;
 
-// Products of two such numbers stay far inside i64.
-constexpr std::int64_t kMost = std::int64_t{1} << 24;
-
 // One op's operands, for what its errors say.
 struct Call {
   std::string_view op;
@@ -36,11 +33,11 @@ Status check_numbers(const Call& call, const char* name, std::size_t count,
   const bool good =
       values.size() == count &&
       std::all_of(values.begin(), values.end(), [&](std::int64_t value) {
-        return value >= least && value <= kMost;
+        return value >= least && value <= kMostConvNumber;
       });
   if (good) return {};
   return call.bad(fmt::format("`{}` must be {} numbers from {} to {}", name,
-                              count, least, kMost));
+                              count, least, kMostConvNumber));
 }
 
 Status check_images(const Call& call, const Shape& shape,
@@ -50,10 +47,10 @@ Status check_images(const Call& call, const Shape& shape,
   }
   for (int axis = 1; axis < 4; ++axis) {
     if (shape[axis].per_batch || shape.extent(axis) < 1 ||
-        shape.extent(axis) > kMost) {
+        shape.extent(axis) > kMostConvNumber) {
       return call.bad(fmt::format(
           "{} is {}: its height, width and channels must be 1 to {}", what,
-          shape.to_string(), kMost));
+          shape.to_string(), kMostConvNumber));
     }
   }
   return {};
@@ -79,12 +76,12 @@ Status check_operands(const Call& call, std::size_t least, std::size_t most,
 Result<Shape> convolved(const Call& call, const Shape& x, const Shape& w) {
   PLIMSOLL_RETURN_IF_ERROR(check_images(call, x, "the image"));
   const auto usable = [](const Dim& dim) {
-    return !dim.per_batch && dim.size >= 1 && dim.size <= kMost;
+    return !dim.per_batch && dim.size >= 1 && dim.size <= kMostConvNumber;
   };
   if (w.rank() != 4 || !std::all_of(w.dims().begin(), w.dims().end(), usable)) {
     return call.bad(fmt::format(
         "the kernel is {}: it must be [O, KH, KW, C / groups], each 1 to {}",
-        w.to_string(), kMost));
+        w.to_string(), kMostConvNumber));
   }
   const Conv2dSettings settings = settings_of(call.attrs);
   const std::int64_t groups = settings.groups;

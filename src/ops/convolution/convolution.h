@@ -19,7 +19,8 @@ struct Conv2dSettings {
 };
 
 // The settings with the padding that keeps ceil(size / stride) rows and
-// columns; an odd one goes to the bottom and the right, as in TensorFlow.
+// columns; an odd one goes to the bottom and the right, as in TensorFlow. Where
+// the op refuses one of the numbers it stays as it is.
 Conv2dSettings same_padding(Conv2dSettings settings, std::int64_t height,
                             std::int64_t width, std::int64_t kernel_height,
                             std::int64_t kernel_width);

@@ -42,6 +42,11 @@ bool are_images(const TensorType& type) {
                       [](const Dim& dim) { return dim.per_batch; });
 }
 
+// Of an image, a window or a stride, each way.
+bool is_usable(std::int64_t pixels) {
+  return pixels >= 1 && pixels <= kMostPixels;
+}
+
 // Pixels of the result for images of `height` and `width`.
 Result<std::array<std::int64_t, 2>> windows_of(std::string_view op,
                                                Types inputs, const Attrs& attrs,
@@ -59,10 +64,8 @@ Result<std::array<std::int64_t, 2>> windows_of(std::string_view op,
   const std::array extents = {height, width};
   std::array<std::int64_t, 2> made{};
   for (std::size_t i = 0; i < 2; ++i) {
-    const auto right = [](std::int64_t number) {
-      return number >= 1 && number <= kMostPixels;
-    };
-    if (!right(window[i]) || !right(strides[i]) || !right(extents[i])) {
+    if (!is_usable(window[i]) || !is_usable(strides[i]) ||
+        !is_usable(extents[i])) {
       return bad(
           fmt::format("images, windows and strides must have 1 to {} "
                       "pixels each way",
@@ -245,7 +248,11 @@ Pool2dSettings same_pool_padding(Pool2dSettings settings, std::int64_t height,
                                  std::int64_t width) {
   const std::array extents = {height, width};
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t stride = std::max<std::int64_t>(1, settings.strides[i]);
+    const std::int64_t stride = settings.strides[i];
+    if (!is_usable(settings.window[i]) || !is_usable(stride) ||
+        !is_usable(extents[i])) {
+      continue;
+    }
     const std::int64_t windows = (extents[i] + stride - 1) / stride;
     const std::int64_t missing = std::max<std::int64_t>(
         0, (windows - 1) * stride + settings.window[i] - extents[i]);

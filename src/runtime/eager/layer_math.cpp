@@ -1,8 +1,6 @@
 // What layers compute, of tensors: images, normalization, attention.
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "ops/attention/attention.h"
 #include "ops/convolution/convolution.h"
 #include "ops/normalization/normalization.h"
@@ -21,14 +19,7 @@ using runtime::built;
 using runtime::refuse;
 using Ids = std::span<const ValueId>;
 
-// Whether "same" padding can be worked out: else the op says what is wrong.
-bool usable(const Size2& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](std::int64_t number) {
-    return number >= 1 && number <= std::int64_t{1} << 24;
-  });
-}
-
-// Of images, or of kernels.
+// Of images, or of kernels; 0 where there is none, which their op refuses.
 Size2 height_and_width(const Shape& shape) {
   return shape.rank() == 4 ? Size2{shape.extent(1), shape.extent(2)}
                            : Size2{0, 0};
@@ -59,8 +50,7 @@ Tensor pooled(const char* name, Pool pool, const Tensor& images,
         options.strides == Size2{0, 0} ? options.pool_size : options.strides;
     settings.padding = options.padding.amounts;
     const Size2 size = height_and_width(builder.type(ids[0]).shape);
-    if (options.padding.rule == "same" && usable(settings.window) &&
-        usable(settings.strides) && usable(size)) {
+    if (options.padding.rule == "same") {
       settings = ops::same_pool_padding(settings, size[0], size[1]);
     }
     return pool(builder, ids[0], settings);
@@ -82,8 +72,7 @@ Tensor conv2d(const Tensor& images, const Tensor& kernel,
     settings.groups = options.groups;
     const Size2 size = height_and_width(builder.type(ids[0]).shape);
     const Size2 reach = height_and_width(builder.type(ids[1]).shape);
-    if (options.padding.rule == "same" && usable(settings.strides) &&
-        usable(settings.dilations) && usable(size) && usable(reach)) {
+    if (options.padding.rule == "same") {
       settings =
           ops::same_padding(settings, size[0], size[1], reach[0], reach[1]);
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/recipe.h"
+#include "train/objective.h"
 #include "train/optimizer_keys.h"
 #include "train/schedule.h"
 
@@ -18,12 +19,6 @@ constexpr string_view kResidencies[] = {"stream", "memory"};
 constexpr string_view kLosses[] = {
     "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
     "categorical_crossentropy", "sparse_categorical_crossentropy"};
-constexpr string_view kMetrics[] = {"accuracy",
-                                    "binary_accuracy",
-                                    "categorical_accuracy",
-                                    "sparse_categorical_accuracy",
-                                    "mean_squared_error",
-                                    "mean_absolute_error"};
 constexpr string_view kPrecisions[] = {"f32", "f64", "bf16", "f16"};
 
 // Levenshtein's distance.
@@ -78,7 +73,7 @@ Names schedules() {
   return kSchedules;
 }
 Names losses() { return kLosses; }
-Names metrics() { return kMetrics; }
+Names metrics() { return kMetricNames; }
 Names precisions() { return kPrecisions; }
 
 bool contains(Names names, string_view word) {
