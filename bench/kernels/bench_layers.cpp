@@ -23,8 +23,9 @@ using ops::NormKind;
 
 class Bench {
  public:
-  Bench(CudaDevice& device, Stream& stream, DType dtype, bool own)
-      : timer_(device, stream, {.library_layers = !own}), dtype_(dtype) {}
+  Bench(CudaDevice& device, Stream& stream, DType dtype,
+        const ops::CudaSettings& settings)
+      : timer_(device, stream, settings), dtype_(dtype) {}
 
   Status attention(std::int64_t batch, std::int64_t length, std::int64_t heads,
                    std::int64_t width, bool causal) {
@@ -106,13 +107,13 @@ class Bench {
   DType dtype_;
 };
 
-Status run(const std::string& dtype_name, bool own) {
+Status run(const std::string& dtype_name, const ops::CudaSettings& settings) {
   const auto dtype = parse_dtype(dtype_name);
   if (!dtype) return Error{ErrorCode::bad_input, "no such dtype"};
   PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
   PLIMSOLL_ASSIGN(const auto device, module->open(0, module_program()));
   PLIMSOLL_ASSIGN(const auto stream, device->make_stream());
-  Bench bench(*device, *stream, *dtype, own);
+  Bench bench(*device, *stream, *dtype, settings);
   for (const Status& ran : {bench.attention(16, 1024, 12, 64, true),
                             bench.attention(16, 512, 12, 64, false),
                             bench.attention(4, 4096, 16, 128, true),
@@ -123,9 +124,11 @@ Status run(const std::string& dtype_name, bool own) {
   }
   for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
     for (const Shape& x :
-         {Shape{16384, 768}, Shape{16384, 1024}, Shape{4096, 4096},
-          Shape{4096, 8192}, Shape{2048, 16384}, Shape{65536, 64},
-          Shape{100352, 96}}) {
+         {Shape{16384, 768}, Shape{16384, 1024}, Shape{1024, 4096},
+          Shape{2048, 4096}, Shape{4096, 4096}, Shape{8192, 4096},
+          Shape{4096, 5120}, Shape{4096, 6144}, Shape{4096, 8192},
+          Shape{2048, 16384}, Shape{1024, 32768}, Shape{512, 65536},
+          Shape{65536, 64}, Shape{100352, 96}}) {
       PLIMSOLL_RETURN_IF_ERROR(bench.norm(kind, x));
     }
   }
@@ -136,9 +139,14 @@ Status run(const std::string& dtype_name, bool own) {
         bench.pool("max_pool2d", {64, 14, 14, 512}, 2, 2, 0),
         bench.pool("max_pool2d", {64, 35, 35, 288}, 3, 2, 0),
         bench.pool("max_pool2d", {16, 20, 20, 512}, 5, 1, 2),
+        bench.pool("max_pool2d", {16, 20, 20, 512}, 9, 1, 4),
+        bench.pool("max_pool2d", {64, 28, 28, 256}, 11, 1, 5),
         bench.pool("max_pool2d", {16, 20, 20, 512}, 13, 1, 6),
         bench.pool("avg_pool2d", {256, 7, 7, 2048}, 7, 7, 0),
         bench.pool("avg_pool2d", {64, 35, 35, 192}, 3, 1, 1),
+        bench.pool("avg_pool2d", {64, 17, 17, 768}, 3, 1, 1),
+        bench.pool("avg_pool2d", {32, 56, 56, 256}, 5, 1, 2),
+        bench.pool("avg_pool2d", {64, 56, 56, 128}, 3, 2, 1),
         bench.pool("avg_pool2d", {64, 56, 56, 256}, 56, 56, 0),
         bench.pool("avg_pool2d", {256, 56, 56, 128}, 2, 2, 0)}) {
     PLIMSOLL_RETURN_IF_ERROR(ran);
@@ -153,10 +161,15 @@ int main(int argc, char** argv) {
   CLI::App app("Times attention, normalization and pooling on a GPU");
   std::string dtype = "bf16";
   bool own = false;
+  bool library = false;
   app.add_option("--dtype", dtype);
   app.add_flag("--own", own, "kernels of ours alone");
+  app.add_flag("--library", library, "cuDNN's also where plans take ours")
+      ->excludes("--own");
   CLI11_PARSE(app, argc, argv);
-  if (auto ran = plimsoll::run(dtype, own); !ran) {
+  if (auto ran = plimsoll::run(
+          dtype, {.library_layers = !own, .library_wherever = library});
+      !ran) {
     fmt::print(stderr, "{}\n", ran.error().message);
     return 1;
   }

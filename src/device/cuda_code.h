@@ -123,19 +123,36 @@ struct Attention {
   friend bool operator==(const Attention&, const Attention&) = default;
 };
 
-// Normalization of a batch's channels, with gamma and beta in f32. Inputs are
-// those of the op; of its outputs the variance is left to a function.
-struct BatchNorm {
+// Normalization of a batch's channels or of rows, with gamma and beta in f32.
+// Inputs and outputs are those of the op, but that the variance of a batch is
+// left to a function.
+struct Normalization {
+  enum class Kind : std::uint8_t { batch, layer, rms };
+  Kind kind = Kind::batch;
   bool backward = false;
   DType dtype = DType::bf16;        // or f16
-  std::array<std::int64_t, 4> x{};  // [B, H, W, C]
+  std::array<std::int64_t, 4> x{};  // [B, H, W, C], of rows [B, 1, 1, C]
   double epsilon = 0;
   std::int64_t workspace_bytes = 0;  // the most it may use, of scratch
-  friend bool operator==(const BatchNorm&, const BatchNorm&) = default;
+  friend bool operator==(const Normalization&, const Normalization&) = default;
 };
 
-using Stage =
-    std::variant<Function, Product, Convolution, Attention, BatchNorm>;
+// Back from averages of windows to the images, padding not counted. Inputs and
+// outputs are those of the op.
+struct AveragePoolGrad {
+  DType dtype = DType::bf16;             // or f16
+  std::array<std::int64_t, 4> images{};  // [B, H, W, C]
+  std::array<std::int64_t, 4> result{};  // [B, h, w, C]
+  std::array<std::int64_t, 2> window{1, 1};
+  std::array<std::int64_t, 2> strides{1, 1};
+  std::array<std::int64_t, 4> padding{};  // top, bottom, left, right
+  std::int64_t workspace_bytes = 0;       // the most it may use, of scratch
+  friend bool operator==(const AveragePoolGrad&,
+                         const AveragePoolGrad&) = default;
+};
+
+using Stage = std::variant<Function, Product, Convolution, Attention,
+                           Normalization, AveragePoolGrad>;
 
 // One op at fixed shapes. Its stages run in order; each is given all of the
 // op's inputs, outputs and scratch.

@@ -17,9 +17,11 @@ struct CudaSettings {
   // Generated kernels may multiply 16-bit matrices by the matrix units and
   // copy beside their work: from sm_80 on.
   bool matrix_units = false;
-  // cuDNN's attention and batch normalization, whose engines are compiled in
+  // cuDNN's attention, normalization and pooling, whose engines are compiled in
   // the process: for jobs, which rehearse that.
   bool library_layers = false;
+  // Those also where kernels of ours are faster, to compare them.
+  bool library_wherever = false;
   // Scalars, seeds and the starts of windows are handed over at each launch,
   // for ops that run one by one: loops change them.
   bool late_numbers = false;

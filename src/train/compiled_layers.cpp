@@ -14,7 +14,7 @@ namespace {
 // ResNet-50 and of MobileNetV2 158 and 165 together.
 constexpr std::int64_t kCompilerBytes = 96 * kMiB;
 constexpr std::int64_t kAttentionBytes = 40 * kMiB;
-constexpr std::int64_t kBatchNormBytes = 4 * kMiB;
+constexpr std::int64_t kOtherBytes = 4 * kMiB;
 
 }  // namespace
 
@@ -28,8 +28,7 @@ std::int64_t compiled_layer_bytes(std::span<const PlannedProgram> programs) {
           !kinds.insert(kernel + graph::to_string(step.input_types)).second) {
         continue;
       }
-      bytes +=
-          kernel.starts_with("attention") ? kAttentionBytes : kBatchNormBytes;
+      bytes += kernel.starts_with("attention") ? kAttentionBytes : kOtherBytes;
     }
   }
   return bytes > 0 ? kCompilerBytes + bytes : 0;

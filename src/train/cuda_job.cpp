@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/units.h"
+#include "train/library_work.h"
 
 namespace plimsoll::train {
 namespace {
@@ -146,6 +147,12 @@ std::vector<CudaJob::Part> CudaJob::split(const runtime::Program& program) {
 
 Status CudaJob::prepare(Machine& machine) {
   PLIMSOLL_RETURN_IF_ERROR(make_mark(machine));
+  std::vector<cuda::Stage> work;
+  for (const auto& placed : programs_) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        add_library_work(placed->lowered(), machine.cuda_catalog(), work));
+  }
+  PLIMSOLL_ASSIGN(const auto compiled, compile_layers(device_, work));
   std::uint32_t mark = 0;
   for (const auto& placed : programs_) {
     runtime::Program& program = *placed;

@@ -15,8 +15,9 @@ namespace plimsoll::train {
 namespace {
 
 using cuda::Attention;
-using cuda::BatchNorm;
+using cuda::AveragePoolGrad;
 using cuda::Convolution;
+using cuda::Normalization;
 using cuda::Product;
 using cuda::Stage;
 
@@ -69,11 +70,22 @@ void each_number(Attention& attention, const Visit& visit) {
 }
 
 template <class Visit>
-void each_number(BatchNorm& batch_norm, const Visit& visit) {
-  for (std::int64_t& number : batch_norm.x) visit(number);
-  visit(batch_norm.workspace_bytes);
-  visit(batch_norm.epsilon);
-  visit(batch_norm.backward);
+void each_number(Normalization& normalization, const Visit& visit) {
+  for (std::int64_t& number : normalization.x) visit(number);
+  visit(normalization.workspace_bytes);
+  visit(normalization.epsilon);
+  visit(normalization.backward);
+}
+
+template <class Visit>
+void each_number(AveragePoolGrad& pooling, const Visit& visit) {
+  for (auto* list : {&pooling.images, &pooling.result, &pooling.padding}) {
+    for (std::int64_t& number : *list) visit(number);
+  }
+  for (auto* list : {&pooling.window, &pooling.strides}) {
+    for (std::int64_t& number : *list) visit(number);
+  }
+  visit(pooling.workspace_bytes);
 }
 
 template <class Work>
@@ -98,9 +110,15 @@ std::string line_of(const Attention& attention) {
                      numbers_of(attention));
 }
 
-std::string line_of(const BatchNorm& batch_norm) {
-  return fmt::format("batch_norm {}{}", name_of(batch_norm.dtype),
-                     numbers_of(batch_norm));
+std::string line_of(const Normalization& normalization) {
+  return fmt::format("normalization {} {}{}",
+                     static_cast<int>(normalization.kind),
+                     name_of(normalization.dtype), numbers_of(normalization));
+}
+
+std::string line_of(const AveragePoolGrad& pooling) {
+  return fmt::format("average_pool_grad {}{}", name_of(pooling.dtype),
+                     numbers_of(pooling));
 }
 
 std::string line_of(const cuda::Function&) { return {}; }
@@ -124,14 +142,18 @@ bool read(std::istream& words, Product& product) {
          read_dtype(words, product.output) && read_numbers(words, product);
 }
 
+template <class Kind>
+bool read_kind(std::istream& words, Kind last, Kind& kind) {
+  int number = -1;
+  words >> number;
+  if (number < 0 || number > static_cast<int>(last)) return false;
+  kind = static_cast<Kind>(number);
+  return true;
+}
+
 bool read(std::istream& words, Convolution& convolution) {
-  int kind = 0;
-  words >> kind;
-  if (kind < 0 || kind > static_cast<int>(Convolution::Kind::weight_grad)) {
-    return false;
-  }
-  convolution.kind = static_cast<Convolution::Kind>(kind);
-  return read_dtype(words, convolution.dtype) &&
+  return read_kind(words, Convolution::Kind::weight_grad, convolution.kind) &&
+         read_dtype(words, convolution.dtype) &&
          read_numbers(words, convolution);
 }
 
@@ -139,8 +161,14 @@ bool read(std::istream& words, Attention& attention) {
   return read_dtype(words, attention.dtype) && read_numbers(words, attention);
 }
 
-bool read(std::istream& words, BatchNorm& batch_norm) {
-  return read_dtype(words, batch_norm.dtype) && read_numbers(words, batch_norm);
+bool read(std::istream& words, Normalization& normalization) {
+  return read_kind(words, Normalization::Kind::rms, normalization.kind) &&
+         read_dtype(words, normalization.dtype) &&
+         read_numbers(words, normalization);
+}
+
+bool read(std::istream& words, AveragePoolGrad& pooling) {
+  return read_dtype(words, pooling.dtype) && read_numbers(words, pooling);
 }
 
 template <class Work>
@@ -155,7 +183,9 @@ bool read(std::istream& words, const std::string& kind, Stage& stage) {
   if (kind == "product") return read_as<Product>(words, stage);
   if (kind == "convolution") return read_as<Convolution>(words, stage);
   if (kind == "attention") return read_as<Attention>(words, stage);
-  if (kind == "batch_norm") return read_as<BatchNorm>(words, stage);
+  if (kind == "normalization") return read_as<Normalization>(words, stage);
+  if (kind == "average_pool_grad")
+    return read_as<AveragePoolGrad>(words, stage);
   return false;
 }
 
@@ -176,14 +206,16 @@ std::int64_t largest_operand_bytes(const Product& product) {
                          product.m * product.n, product.output)});
 }
 
+std::int64_t elements_of(const std::array<std::int64_t, 4>& extents) {
+  return extents[0] * extents[1] * extents[2] * extents[3];
+}
+
 std::int64_t largest_operand_bytes(const Convolution& convolution) {
   std::int64_t most = 0;
   for (const auto& extents : {convolution.x, convolution.w, convolution.y}) {
-    std::int64_t bytes = size_of(convolution.dtype);
-    for (const std::int64_t extent : extents) bytes *= extent;
-    most = std::max(most, bytes);
+    most = std::max(most, elements_of(extents));
   }
-  return most;
+  return most * size_of(convolution.dtype);
 }
 
 std::int64_t largest_operand_bytes(const Attention& attention) {
@@ -193,27 +225,25 @@ std::int64_t largest_operand_bytes(const Attention& attention) {
                   size_of(DType::f32));
 }
 
-std::int64_t largest_operand_bytes(const BatchNorm& batch_norm) {
-  const auto& [b, h, w, c] = batch_norm.x;
+std::int64_t largest_operand_bytes(const Normalization& normalization) {
+  const auto& [b, h, w, c] = normalization.x;
   return std::max(b * h * w, std::int64_t{1}) * c * size_of(DType::f32);
 }
 
-std::int64_t scratch_bytes(const Product& product) {
-  return product.workspace_bytes;
+std::int64_t largest_operand_bytes(const AveragePoolGrad& pooling) {
+  return std::max(elements_of(pooling.images), elements_of(pooling.result)) *
+         size_of(pooling.dtype);
 }
 
-std::int64_t scratch_bytes(const Convolution& convolution) {
-  return convolution.workspace_bytes;
+template <class Work>
+std::int64_t scratch_bytes(const Work& work) {
+  return work.workspace_bytes;
 }
 
 std::int64_t scratch_bytes(const Attention& attention) {
   return std::max(attention.workspace_bytes, attention.levels_offset_bytes) +
          attention.part_batch * attention.part_heads * attention.queries *
              size_of(DType::f32);
-}
-
-std::int64_t scratch_bytes(const BatchNorm& batch_norm) {
-  return batch_norm.workspace_bytes;
 }
 
 // What the work needs: operands may lie on each other, and on results of
@@ -281,6 +311,22 @@ Status add_library_work(const graph::LoweredGraph& program,
   return {};
 }
 
+bool is_compiled(const Stage& stage) {
+  return std::holds_alternative<Attention>(stage) ||
+         std::holds_alternative<Normalization>(stage) ||
+         std::holds_alternative<AveragePoolGrad>(stage);
+}
+
+Result<std::vector<std::unique_ptr<CudaWork>>> compile_layers(
+    CudaDevice& device, const std::vector<Stage>& work) {
+  std::vector<std::unique_ptr<CudaWork>> made;
+  for (const Stage& stage : work) {
+    if (!is_compiled(stage)) continue;
+    PLIMSOLL_ASSIGN(made.emplace_back(), device.prepare(stage));
+  }
+  return made;
+}
+
 std::string to_text(const std::vector<Stage>& work) {
   std::map<std::string, int> lines;
   for (const Stage& stage : work) {
@@ -332,6 +378,7 @@ Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
   const bool sees_peak = restart_peak_rss();
   const std::int64_t held = meter.read();
   // All of it is prepared, recorded and kept, as in a job.
+  PLIMSOLL_ASSIGN(const auto compiled, compile_layers(device, work));
   std::vector<std::unique_ptr<CudaWork>> prepared;
   for (const Stage& stage : work) {
     PLIMSOLL_ASSIGN(prepared.emplace_back(), device.prepare(stage));

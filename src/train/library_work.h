@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ namespace plimsoll::train {
 Status add_library_work(const graph::LoweredGraph& program,
                         const ops::CudaCatalog& catalog,
                         std::vector<cuda::Stage>& work);
+
+// Whether it is a layer whose engine is compiled in the process.
+bool is_compiled(const cuda::Stage& stage);
+// Such layers of the work. Jobs and rehearsals make these first: what compiling
+// takes is free again before other kernels are loaded, and equal layers share
+// the engines as long as these are kept.
+Result<std::vector<std::unique_ptr<CudaWork>>> compile_layers(
+    CudaDevice& device, const std::vector<cuda::Stage>& work);
 
 // A line for each kind, with how many there are of it. Where operands lie in
 // memory is left out.

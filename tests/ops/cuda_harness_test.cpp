@@ -31,11 +31,13 @@ class CudaOpHarness : public ::testing::TestWithParam<Family> {
     if (!device) GTEST_SKIP() << "needs a GPU: " << missing;
   }
 
-  void check_all(DType floating) {
+  void check_all(DType floating, bool library_wherever = false) {
     auto stream = device->make_stream();
     ASSERT_TRUE(stream) << stream.error().message;
     CudaHarness harness(*device, **stream);
-    const CudaCatalog catalog(device->profile(), {.library_layers = true});
+    const CudaCatalog catalog(
+        device->profile(),
+        {.library_layers = true, .library_wherever = library_wherever});
     for (const OpRecord& record : GetParam().records()) {
       if (floating != DType::f32 && !has_other_forms(record)) continue;
       const Result<Case> test = make_case(record, floating);
@@ -65,6 +67,14 @@ TEST_P(CudaOpHarness, F32AgreesWithReference) { check_all(DType::f32); }
 TEST_P(CudaOpHarness, F64AgreesWithReference) { check_all(DType::f64); }
 TEST_P(CudaOpHarness, Bf16AgreesWithReference) { check_all(DType::bf16); }
 TEST_P(CudaOpHarness, F16AgreesWithReference) { check_all(DType::f16); }
+
+// cuDNN's layers at every shape that they take, also where plans have ours.
+TEST_P(CudaOpHarness, LibraryAgreesWhereverItCan) {
+  const std::string& family = GetParam().name;
+  if (family != "normalization" && family != "pooling") GTEST_SKIP();
+  check_all(DType::bf16, true);
+  check_all(DType::f16, true);
+}
 
 // Relu as part of a product of our own keeps NaN; what the library's does is
 // only shown (see ops/matmul/matmul.h).

@@ -88,5 +88,39 @@ TEST_F(LibraryEngines, BatchNormalization) {
   EXPECT_EQ(seen_, 38);
 }
 
+TEST_F(LibraryEngines, RowNormalization) {
+  const Attrs attrs = {{"epsilon", 1e-5}};
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (std::int64_t width = 4096; width <= 65536; width *= 2) {
+      for (const std::int64_t rows : {1025, 5000}) {
+        const TensorType x{dtype, {rows, width}};
+        const TensorType gamma{DType::f32, {width}};
+        const TensorType statistic{DType::f32, {rows}};
+        expect("rms_norm_grad", {x, x, gamma, statistic}, attrs);
+        if (width < 8192) continue;
+        expect("layer_norm_grad", {x, x, gamma, statistic, statistic}, attrs);
+      }
+    }
+  }
+  EXPECT_EQ(seen_, 2 * 2 * (5 + 4));
+}
+
+TEST_F(LibraryEngines, AveragesBack) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const std::int64_t channels : {192, 264, 520}) {
+      for (const Shape& shape :
+           {Shape{64, 35, 35, channels}, Shape{16, 79, 80, channels}}) {
+        Attrs attrs = {{"window", std::vector<std::int64_t>{3, 3}},
+                       {"strides", std::vector<std::int64_t>{1, 1}},
+                       {"padding", std::vector<std::int64_t>{1, 1, 1, 1}},
+                       {"height", shape.extent(1)},
+                       {"width", shape.extent(2)}};
+        expect("avg_pool2d_grad", {{dtype, shape}}, attrs);
+      }
+    }
+  }
+  EXPECT_EQ(seen_, 12);
+}
+
 }  // namespace
 }  // namespace plimsoll::ops

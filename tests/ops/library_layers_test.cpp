@@ -1,4 +1,4 @@
-// Which attention and which batch normalization are the library's on CUDA, as
+// Which attention, normalization and pooling are the library's on CUDA, as
 // plain values: no GPU needed.
 #include <gtest/gtest.h>
 
@@ -201,12 +201,12 @@ TEST(LibraryLayers, LargeBatchesOfHalvesAreTheLibrarys) {
       batch_norm_code(false, DType::bf16, DType::f32, x);
   EXPECT_EQ(forward.name, "batch_norm:cudnn:compiled");
   ASSERT_EQ(forward.stages.size(), 2u);
-  cuda::BatchNorm wanted;
+  cuda::Normalization wanted;
   wanted.dtype = DType::bf16;
   wanted.x = {32, 56, 28, 64};
   wanted.epsilon = 1e-3;
   wanted.workspace_bytes = forward.scratch_bytes;
-  EXPECT_EQ(std::get<cuda::BatchNorm>(forward.stages[0]), wanted);
+  EXPECT_EQ(std::get<cuda::Normalization>(forward.stages[0]), wanted);
   // The variance comes after it, from the deviation.
   const auto& body = std::get<cuda::Function>(forward.stages[1]).body;
   EXPECT_NE(body.find("out2[c]"), std::string::npos);
@@ -217,7 +217,7 @@ TEST(LibraryLayers, LargeBatchesOfHalvesAreTheLibrarys) {
   wanted.backward = true;
   wanted.dtype = DType::f16;
   wanted.x = {40000, 1, 1, 64};
-  EXPECT_EQ(std::get<cuda::BatchNorm>(backward.stages[0]), wanted);
+  EXPECT_EQ(std::get<cuda::Normalization>(backward.stages[0]), wanted);
 }
 
 TEST(LibraryLayers, OtherBatchesAreOurs) {
@@ -229,6 +229,126 @@ TEST(LibraryLayers, OtherBatchesAreOurs) {
         batch_norm_code(false, DType::bf16, DType::f32, {32, 56, 28, 62})}) {
     EXPECT_EQ(code.name.find(kLayerLibrary), std::string::npos) << code.name;
   }
+}
+
+cuda::OpCode row_norm_grad_code(std::string_view op, const Shape& x,
+                                DType dtype = DType::bf16,
+                                DType parameters = DType::f32) {
+  const TensorType rows{dtype, x};
+  const TensorType statistic{DType::f32,
+                             Shape({x.dims().begin(), x.dims().end() - 1})};
+  TypeList inputs = {rows, rows, {parameters, {x.extent(-1)}}, statistic};
+  if (op == "layer_norm_grad") inputs.push_back(statistic);
+  return code_of(op, inputs, {{"epsilon", 1e-6}});
+}
+
+TEST(LibraryLayers, BackThroughLongRowsIsTheLibrarys) {
+  const cuda::OpCode rms = row_norm_grad_code("rms_norm_grad", {8, 600, 4096});
+  EXPECT_EQ(rms.name, "rms_norm_grad:cudnn:compiled");
+  ASSERT_EQ(rms.stages.size(), 1u);
+  cuda::Normalization wanted;
+  wanted.kind = cuda::Normalization::Kind::rms;
+  wanted.backward = true;
+  wanted.dtype = DType::bf16;
+  wanted.x = {4800, 1, 1, 4096};
+  wanted.epsilon = 1e-6;
+  wanted.workspace_bytes = rms.scratch_bytes;
+  EXPECT_EQ(std::get<cuda::Normalization>(rms.stages[0]), wanted);
+  const cuda::OpCode layer =
+      row_norm_grad_code("layer_norm_grad", {4096, 8192}, DType::f16);
+  EXPECT_EQ(layer.name, "layer_norm_grad:cudnn:compiled");
+  EXPECT_EQ(std::get<cuda::Normalization>(layer.stages[0]).kind,
+            cuda::Normalization::Kind::layer);
+}
+
+TEST(LibraryLayers, OtherRowsAreOurs) {
+  for (const cuda::OpCode& code :
+       {row_norm_grad_code("rms_norm_grad", {16384, 1024}),
+        row_norm_grad_code("layer_norm_grad", {16384, 4096}),
+        row_norm_grad_code("rms_norm_grad", {512, 4096}),
+        row_norm_grad_code("rms_norm_grad", {8192, 6144}),
+        row_norm_grad_code("rms_norm_grad", {8192, 4096}, DType::f32),
+        row_norm_grad_code("rms_norm_grad", {8192, 4096}, DType::bf16,
+                           DType::bf16),
+        code_of("rms_norm", {{DType::bf16, {8192, 4096}}, {DType::f32, {4096}}},
+                {{"epsilon", 1e-6}})}) {
+    EXPECT_EQ(code.name.find(kLayerLibrary), std::string::npos) << code.name;
+  }
+}
+
+struct Pool {
+  std::string op = "avg_pool2d_grad";
+  std::int64_t window = 3;
+  std::int64_t stride = 1;
+  std::int64_t batch = 64;
+  std::int64_t channels = 512;
+  DType dtype = DType::bf16;
+};
+
+// Images of 20 x 20.
+cuda::OpCode pool_code(const Pool& of) {
+  const std::int64_t pad = of.window / 2;
+  const Attrs attrs = {
+      {"window", std::vector<std::int64_t>{of.window, of.window}},
+      {"strides", std::vector<std::int64_t>{of.stride, of.stride}},
+      {"padding", std::vector<std::int64_t>{pad, pad, pad, pad}},
+      {"height", std::int64_t{20}},
+      {"width", std::int64_t{20}}};
+  const std::int64_t side = of.op.ends_with("_grad")
+                                ? (20 + 2 * pad - of.window) / of.stride + 1
+                                : 20;
+  const Shape shape = {of.batch, side, side, of.channels};
+  TypeList inputs = {{of.dtype, shape}};
+  if (of.op == "max_pool2d_grad") inputs.push_back({DType::u8, shape});
+  return code_of(of.op, inputs, attrs);
+}
+
+TEST(LibraryLayers, BackFromAveragesAtEveryPixelIsTheLibrarys) {
+  const cuda::OpCode code = pool_code({.dtype = DType::f16});
+  EXPECT_EQ(code.name, "avg_pool2d_grad:cudnn:compiled");
+  ASSERT_EQ(code.stages.size(), 1u);
+  cuda::AveragePoolGrad wanted;
+  wanted.dtype = DType::f16;
+  wanted.images = wanted.result = {64, 20, 20, 512};
+  wanted.window = {3, 3};
+  wanted.padding = {1, 1, 1, 1};
+  wanted.workspace_bytes = code.scratch_bytes;
+  EXPECT_EQ(std::get<cuda::AveragePoolGrad>(code.stages[0]), wanted);
+}
+
+TEST(LibraryLayers, OtherPoolingIsOurs) {
+  for (const Pool& of :
+       {Pool{.op = "avg_pool2d"}, Pool{.op = "max_pool2d"},
+        Pool{.op = "max_pool2d_grad"}, Pool{.stride = 2, .batch = 256},
+        Pool{.window = 5}, Pool{.batch = 8}, Pool{.channels = 516},
+        Pool{.dtype = DType::f32}}) {
+    const cuda::OpCode code = pool_code(of);
+    EXPECT_EQ(code.name.find(kLayerLibrary), std::string::npos) << code.name;
+  }
+}
+
+// To compare both.
+TEST(LibraryLayers, BenchmarksCanAskForTheLibraryEverywhere) {
+  DeviceProfile profile;
+  profile.instruction_set = "sm_90";
+  const auto count = [&](bool wherever) {
+    const CudaCatalog catalog(
+        profile, {.library_layers = true, .library_wherever = wherever});
+    int seen = 0;
+    for (const auto& records :
+         {testing::normalization_records(), testing::pooling_records()}) {
+      for (const testing::OpRecord& record : records) {
+        const auto typed = testing::in_dtype(record, DType::bf16);
+        EXPECT_TRUE(typed) << typed.error().message;
+        const auto code = catalog.code(typed->query());
+        EXPECT_TRUE(code) << code.error().message;
+        seen += code && code->name.ends_with(kCompiledLayer) ? 1 : 0;
+      }
+    }
+    return seen;
+  };
+  EXPECT_EQ(count(false), 8);
+  EXPECT_GE(count(true), 8 + 24);
 }
 
 TEST(LibraryLayers, OnlyJobsWithCompiledOnesPayForThem) {

@@ -157,6 +157,15 @@ class Gpu(JobTest):
             self.forecast_of(self.write_job(wide(1024, 256)), "--precision",
                              precision)
 
+    def test_forecast_of_engines_that_are_compiled(self):
+        """Also where a partial batch has further ones."""
+        layers = [dense(4096, "relu"), {"type": "rms_normalization"},
+                  dense(8192, "relu"), {"type": "layer_normalization"},
+                  dense(1, "sigmoid")]
+        for examples in (4096, 5120):
+            job = network(512, layers, 2048, examples)
+            self.forecast_of(self.write_job(job), "--precision", "bf16")
+
     def test_halves_learn_what_the_cpu_learns(self):
         path = self.write_job(wide(300, 48, examples=1000, epochs=2))
         for precision in ("bf16", "f16"):

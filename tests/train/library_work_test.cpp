@@ -50,8 +50,9 @@ cuda::Attention attention() {
   return made;
 }
 
-cuda::BatchNorm batch_norm() {
-  cuda::BatchNorm made;
+cuda::Normalization normalization() {
+  cuda::Normalization made;
+  made.kind = cuda::Normalization::Kind::rms;
   made.backward = true;
   made.dtype = DType::f16;
   made.x = {8, 56, 50, 64};
@@ -60,16 +61,42 @@ cuda::BatchNorm batch_norm() {
   return made;
 }
 
+cuda::AveragePoolGrad pooling() {
+  cuda::AveragePoolGrad made;
+  made.dtype = DType::f16;
+  made.images = {8, 56, 50, 64};
+  made.result = {8, 28, 24, 64};
+  made.window = {3, 5};
+  made.strides = {2, 4};
+  made.padding = {0, 1, 2, 3};
+  made.workspace_bytes = 1 << 20;
+  return made;
+}
+
 TEST(LibraryWork, TextSaysAllThatDecides) {
-  const std::vector<cuda::Stage> work = {attention(), batch_norm(),
-                                         convolution(), product()};
+  const std::vector<cuda::Stage> work = {attention(), pooling(), convolution(),
+                                         normalization(), product()};
   const auto read = library_work_from_text(to_text(work));
   ASSERT_TRUE(read) << read.error().message;
-  ASSERT_EQ(read->size(), 4u);
+  ASSERT_EQ(read->size(), 5u);
   EXPECT_EQ(std::get<cuda::Attention>((*read)[0]), attention());
-  EXPECT_EQ(std::get<cuda::BatchNorm>((*read)[1]), batch_norm());
+  EXPECT_EQ(std::get<cuda::AveragePoolGrad>((*read)[1]), pooling());
   EXPECT_EQ(std::get<cuda::Convolution>((*read)[2]), convolution());
-  EXPECT_EQ(std::get<cuda::Product>((*read)[3]), product());
+  EXPECT_EQ(std::get<cuda::Normalization>((*read)[3]), normalization());
+  EXPECT_EQ(std::get<cuda::Product>((*read)[4]), product());
+}
+
+TEST(LibraryWork, LayersAreCompiledBeforeOthersAreLoaded) {
+  for (const cuda::Stage& stage :
+       {cuda::Stage(attention()), cuda::Stage(normalization()),
+        cuda::Stage(pooling())}) {
+    EXPECT_TRUE(is_compiled(stage)) << stage.index();
+  }
+  for (const cuda::Stage& stage :
+       {cuda::Stage(product()), cuda::Stage(convolution()),
+        cuda::Stage(cuda::Function())}) {
+    EXPECT_FALSE(is_compiled(stage)) << stage.index();
+  }
 }
 
 TEST(LibraryWork, KindsAreCountedWhereverTheirOperandsLie) {
@@ -89,7 +116,7 @@ TEST(LibraryWork, TextThatIsNoWorkIsRefused) {
   const std::string text = to_text({product()});
   for (const std::string& wrong :
        {std::string("1 sum 1 2\n"), text.substr(0, text.size() / 2) + "\n",
-        "1 convolution 7 bf16 1\n" + text,
+        "1 convolution 7 bf16 1\n" + text, "1 normalization 3 bf16 1\n" + text,
         text.substr(0, text.size() - 1) + " 1"}) {
     EXPECT_FALSE(library_work_from_text(wrong)) << wrong;
   }

@@ -178,8 +178,11 @@ Result<std::unique_ptr<CudaWork>> CudaDeviceImpl::prepare(const Stage& stage) {
   if (const auto* attention = std::get_if<Attention>(&stage)) {
     return layers_->prepare(*attention);
   }
-  if (const auto* batch_norm = std::get_if<BatchNorm>(&stage)) {
-    return layers_->prepare(*batch_norm);
+  if (const auto* normalization = std::get_if<Normalization>(&stage)) {
+    return layers_->prepare(*normalization);
+  }
+  if (const auto* pooling = std::get_if<AveragePoolGrad>(&stage)) {
+    return layers_->prepare(*pooling);
   }
   return layers_->prepare(std::get<Convolution>(stage));
 }

@@ -7,8 +7,8 @@ namespace {
 Error absent() {
   return {ErrorCode::unsupported,
           "this CUDA module was built without cuDNN, which convolutions, "
-          "attention and batch normalization of this size need: install its "
-          "headers (cudnn.h) and build again"};
+          "attention, normalization and pooling of this size need: install "
+          "its headers (cudnn.h) and build again"};
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ Result<CudnnDescriptor> settings(cudnnBackendDescriptorType_t type,
   return made;
 }
 
+// Normalization takes an id of 0 for an operand that is not there.
+std::int64_t id_of(int tensor) { return tensor + 1; }
+
 }  // namespace
 
 cudnnDataType_t cudnn_type(DType dtype) {
@@ -70,7 +73,7 @@ int CudnnGraph::tensor(cudnnDataType_t type, const CudnnLayout& layout,
   keep(made->set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type));
   keep(made->set(CUDNN_ATTR_TENSOR_DIMENSIONS, layout.extents));
   keep(made->set(CUDNN_ATTR_TENSOR_STRIDES, layout.strides));
-  keep(made->set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {number}));
+  keep(made->set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {id_of(number)}));
   keep(made->set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {kAlignment}));
   if (kind) {
     const bool yes = true;
@@ -83,7 +86,7 @@ int CudnnGraph::tensor(cudnnDataType_t type, const CudnnLayout& layout,
 
 int CudnnGraph::operand(cudnnDataType_t type, const CudnnLayout& layout) {
   const int made = tensor(type, layout, std::nullopt);
-  operand_ids_.push_back(made);
+  operand_ids_.push_back(id_of(made));
   return made;
 }
 
@@ -94,7 +97,7 @@ int CudnnGraph::between(cudnnDataType_t type, const CudnnLayout& layout) {
 int CudnnGraph::number(float value) {
   const int made = tensor(CUDNN_DATA_FLOAT, row_major({1, 1, 1, 1}),
                           CUDNN_ATTR_TENSOR_IS_BY_VALUE);
-  number_ids_.push_back(made);
+  number_ids_.push_back(id_of(made));
   numbers_.push_back(value);
   return made;
 }

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "device/cuda/cudnn_attention.h"
-#include "device/cuda/cudnn_batch_norm.h"
 #include "device/cuda/cudnn_convolution.h"
+#include "device/cuda/cudnn_normalization.h"
+#include "device/cuda/cudnn_pooling_grad.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -58,16 +59,24 @@ class OpenCudnn final : public CudnnWork {
     return make_cudnn_attention(attention, std::move(plan));
   }
   Result<std::unique_ptr<CudaWork>> prepare(
-      const BatchNorm& batch_norm) override {
-    PLIMSOLL_ASSIGN(auto plan, batch_norms_.find(handle_, batch_norm,
-                                                 choose_cudnn_batch_norm));
-    return make_cudnn_batch_norm(batch_norm, std::move(plan));
+      const Normalization& normalization) override {
+    PLIMSOLL_ASSIGN(auto plan,
+                    normalizations_.find(handle_, normalization,
+                                         choose_cudnn_normalization));
+    return make_cudnn_normalization(normalization, std::move(plan));
+  }
+  Result<std::unique_ptr<CudaWork>> prepare(
+      const AveragePoolGrad& pooling) override {
+    PLIMSOLL_ASSIGN(
+        auto plan, poolings_.find(handle_, pooling, choose_cudnn_pooling_grad));
+    return make_cudnn_pooling_grad(std::move(plan));
   }
 
  private:
   cudnnHandle_t handle_;
   SharedPlans<Attention> attentions_;
-  SharedPlans<BatchNorm> batch_norms_;
+  SharedPlans<Normalization> normalizations_;
+  SharedPlans<AveragePoolGrad> poolings_;
 };
 
 }  // namespace

@@ -19,7 +19,9 @@ class CudnnWork {
   virtual Result<std::unique_ptr<CudaWork>> prepare(
       const Attention& attention) = 0;
   virtual Result<std::unique_ptr<CudaWork>> prepare(
-      const BatchNorm& batch_norm) = 0;
+      const Normalization& normalization) = 0;
+  virtual Result<std::unique_ptr<CudaWork>> prepare(
+      const AveragePoolGrad& pooling) = 0;
 };
 
 // "9.19.0"; opens the library.

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "ops/normalization/batch_norm_library_cuda.h"
 #include "ops/normalization/column_sums_cuda.h"
 #include "ops/normalization/norm_codes_cuda.h"
+#include "ops/normalization/norm_library_cuda.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -212,7 +212,7 @@ Result<cuda::OpCode> batch_norm_code(const KernelQuery& query,
     return cuda_op(query, fmt::format("{}:cuda", query.op->name), "", 1);
   }
   if (form.kind == NormKind::inference) return inference_code(query, batch);
-  if (auto made = library_batch_norm(query, settings, form)) {
+  if (auto made = library_norm(query, settings, form)) {
     return *std::move(made);
   }
   const std::int64_t channels = batch.shape.channels;
@@ -266,7 +266,7 @@ Result<cuda::OpCode> batch_norm_grad_code(const KernelQuery& query,
   if (batch.shape.elements() == 0) {
     return no_rows_code(query, form, batch.shape);
   }
-  if (auto made = library_batch_norm(query, settings, form)) {
+  if (auto made = library_norm(query, settings, form)) {
     return *std::move(made);
   }
   const std::int64_t channels = batch.shape.channels;

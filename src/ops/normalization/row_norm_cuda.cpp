@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/normalization/norm_codes_cuda.h"
+#include "ops/normalization/norm_library_cuda.h"
 #include "ops/normalization/row_places_cuda.h"
 #include "ops/softmax/rows_cuda.h"
 
@@ -65,8 +66,9 @@ $each held[i] = read<$V>(in0 + base + $at);
 }  // namespace
 
 Result<cuda::OpCode> row_norm_code(const KernelQuery& query,
-                                   const CudaSettings&) {
+                                   const CudaSettings& settings) {
   const NormForm form = norm_form(query.op->name, *query.attrs);
+  if (auto made = library_norm(query, settings, form)) return *std::move(made);
   const graph::TensorType& x = query.inputs[0];
   const NormShape shape = norm_shape(form.kind, x.shape, *query.attrs);
   const RowPlaces places = row_places(shape, x.dtype);

@@ -6,6 +6,7 @@
 
 #include "ops/normalization/column_sums_cuda.h"
 #include "ops/normalization/norm_codes_cuda.h"
+#include "ops/normalization/norm_library_cuda.h"
 #include "ops/normalization/row_places_cuda.h"
 #include "ops/softmax/rows_cuda.h"
 
@@ -296,12 +297,13 @@ cuda::OpCode rows_with_sums(const KernelQuery& query, const NormForm& form,
 }  // namespace
 
 Result<cuda::OpCode> row_norm_grad_code(const KernelQuery& query,
-                                        const CudaSettings&) {
+                                        const CudaSettings& settings) {
   const NormForm form = norm_form(query.op->name, *query.attrs);
   const graph::TensorType& x = query.inputs[1];
   const NormShape shape = norm_shape(form.kind, x.shape, *query.attrs);
   const RowPlaces places = row_places(shape, x.dtype);
   if (shape.elements() == 0) return no_rows_code(query, form, shape);
+  if (auto made = library_norm(query, settings, form)) return *std::move(made);
   const bool sums = form.dgamma >= 0 || form.dbeta >= 0;
   const RowCut rows = sums ? cut_rows(form, shape, places, x.dtype) : RowCut{};
   if (rows.team.rounds > 0) {

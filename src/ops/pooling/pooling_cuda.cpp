@@ -6,6 +6,7 @@
 
 #include "ops/cuda_text.h"
 #include "ops/pooling/pool_shape.h"
+#include "ops/pooling/pooling_library_cuda.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -255,7 +256,8 @@ std::string back_text(const PoolShape& shape, bool max,
        {"take", take}});
 }
 
-Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
+Result<cuda::OpCode> code(const KernelQuery& query,
+                          const CudaSettings& settings) {
   const graph::TensorType& in = query.inputs[0];
   const graph::TensorType& out = query.outputs[0];
   const bool back = query.op->name.ends_with("_grad");
@@ -263,6 +265,7 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
   std::string name = std::string(query.op->name) + ":cuda";
   const std::int64_t elements = out.shape.elements();
   if (elements == 0) return cuda_op(query, std::move(name), "", 1);
+  if (auto made = library_pooling(query, settings)) return *std::move(made);
   const PoolShape shape = back ? pool_shape(out.shape, in.shape, *query.attrs)
                                : pool_shape(in.shape, out.shape, *query.attrs);
   const std::int64_t width = cuda_width(size_of(in.dtype), shape.channels);

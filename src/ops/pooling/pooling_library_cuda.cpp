@@ -1,0 +1,82 @@
+#include "ops/pooling/pooling_library_cuda.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/units.h"
+
+namespace plimsoll::ops {
+namespace {
+
+using graph::KernelQuery;
+
+// Numbers that it may count elements in.
+constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
+// Its kernels read so many channels at once.
+constexpr std::int64_t kChannelGrain = 8;
+// None of its engines used any.
+constexpr std::int64_t kWorkspace = 64 * kKiB;
+
+// Up to so many reads functions of ours cost less than the library.
+constexpr std::int64_t kFewReads = std::int64_t{1} << 26;
+constexpr std::int64_t kSmallWindow = 9;
+
+std::array<std::int64_t, 4> extents_of(const Shape& shape) {
+  return {shape.extent(0), shape.extent(1), shape.extent(2), shape.extent(3)};
+}
+
+std::int64_t elements_of(const std::array<std::int64_t, 4>& extents) {
+  return extents[0] * extents[1] * extents[2] * extents[3];
+}
+
+template <std::size_t kCount>
+std::array<std::int64_t, kCount> numbers_of(const graph::Attrs& attrs,
+                                            const std::string& name) {
+  const auto list = attrs.get<std::vector<std::int64_t>>(name);
+  std::array<std::int64_t, kCount> numbers{};
+  std::copy_n(list.begin(), kCount, numbers.begin());
+  return numbers;
+}
+
+bool suits_library(const cuda::AveragePoolGrad& of) {
+  return size_of(of.dtype) == 2 && elements_of(of.images) > 0 &&
+         elements_of(of.images) <= kMostElements &&
+         of.images[3] % kChannelGrain == 0;
+}
+
+// Whether it is faster than functions of ours: from small windows at every
+// pixel, by a tenth at most.
+bool pays(const cuda::AveragePoolGrad& of) {
+  const std::array<std::int64_t, 2> every_pixel{1, 1};
+  const std::int64_t places = of.window[0] * of.window[1];
+  return of.strides == every_pixel && places <= kSmallWindow &&
+         elements_of(of.result) * places > kFewReads;
+}
+
+}  // namespace
+
+std::optional<cuda::OpCode> library_pooling(const KernelQuery& query,
+                                            const CudaSettings& settings) {
+  if (!settings.library_layers || query.op->name != "avg_pool2d_grad") {
+    return {};
+  }
+  cuda::AveragePoolGrad made;
+  made.dtype = query.inputs[0].dtype;
+  made.images = extents_of(query.outputs[0].shape);
+  made.result = extents_of(query.inputs[0].shape);
+  made.window = numbers_of<2>(*query.attrs, "window");
+  made.strides = numbers_of<2>(*query.attrs, "strides");
+  made.padding = numbers_of<4>(*query.attrs, "padding");
+  made.workspace_bytes = kWorkspace;
+  if (!suits_library(made)) return {};
+  if (!settings.library_wherever && !pays(made)) return {};
+  cuda::OpCode code;
+  code.name = fmt::format("{}{}", query.op->name, kCompiledLayer);
+  code.scratch_bytes = made.workspace_bytes;
+  code.stages.emplace_back(made);
+  return code;
+}
+
+}  // namespace plimsoll::ops
