@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
   bool library = false;
   app.add_option("--dtype", dtype);
   app.add_flag("--own", own, "kernels of ours alone");
-  app.add_flag("--library", library, "cuDNN's also where plans take ours")
+  app.add_flag("--library", library,
+               "cuDNN's normalization and pooling wherever it can")
       ->excludes("--own");
   CLI11_PARSE(app, argc, argv);
   if (auto ran = plimsoll::run(

@@ -20,7 +20,7 @@ struct CudaSettings {
   // cuDNN's attention, normalization and pooling, whose engines are compiled in
   // the process: for jobs, which rehearse that.
   bool library_layers = false;
-  // Those also where kernels of ours are faster, to compare them.
+  // Normalization and pooling also where plans have ours, to compare them.
   bool library_wherever = false;
   // Scalars, seeds and the starts of windows are handed over at each launch,
   // for ops that run one by one: loops change them.

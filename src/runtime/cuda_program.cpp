@@ -233,6 +233,14 @@ Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
     auto code = catalog.code(
         {step.op, step.input_types, step.output_types, &step.attrs});
     if (!code) return named(step.name, std::move(code).error());
+    if (code->scratch_bytes > step.kernel.scratch_bytes) {
+      return named(step.name,
+                   {ErrorCode::internal,
+                    fmt::format("planned as {} with {} bytes of scratch, but "
+                                "{} needs {}",
+                                step.kernel.name, step.kernel.scratch_bytes,
+                                code->name, code->scratch_bytes)});
+    }
     codes.push_back(*std::move(code));
     for (const auto& stage : codes.back().stages) {
       parts.push_back({&launch, &step, &stage});

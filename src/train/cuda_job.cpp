@@ -152,7 +152,8 @@ Status CudaJob::prepare(Machine& machine) {
     PLIMSOLL_RETURN_IF_ERROR(
         add_library_work(placed->lowered(), machine.cuda_catalog(), work));
   }
-  PLIMSOLL_ASSIGN(const auto compiled, compile_layers(device_, work));
+  // Where that fails it fails again below, with the name of the op.
+  const auto compiled = compile_layers(device_, work);
   std::uint32_t mark = 0;
   for (const auto& placed : programs_) {
     runtime::Program& program = *placed;

@@ -21,6 +21,11 @@ using cuda::Normalization;
 using cuda::Product;
 using cuda::Stage;
 
+// In the order of the kinds. A kind is what a line begins with: work of another
+// kind is rehearsed.
+constexpr std::array<std::string_view, 3> kNormalizations = {
+    "batch_norm", "layer_norm", "rms_norm"};
+
 // The same order for writing and reading.
 template <class Visit>
 void each_number(Product& product, const Visit& visit) {
@@ -111,9 +116,9 @@ std::string line_of(const Attention& attention) {
 }
 
 std::string line_of(const Normalization& normalization) {
-  return fmt::format("normalization {} {}{}",
-                     static_cast<int>(normalization.kind),
-                     name_of(normalization.dtype), numbers_of(normalization));
+  return fmt::format(
+      "{} {}{}", kNormalizations[static_cast<std::size_t>(normalization.kind)],
+      name_of(normalization.dtype), numbers_of(normalization));
 }
 
 std::string line_of(const AveragePoolGrad& pooling) {
@@ -142,18 +147,14 @@ bool read(std::istream& words, Product& product) {
          read_dtype(words, product.output) && read_numbers(words, product);
 }
 
-template <class Kind>
-bool read_kind(std::istream& words, Kind last, Kind& kind) {
-  int number = -1;
-  words >> number;
-  if (number < 0 || number > static_cast<int>(last)) return false;
-  kind = static_cast<Kind>(number);
-  return true;
-}
-
 bool read(std::istream& words, Convolution& convolution) {
-  return read_kind(words, Convolution::Kind::weight_grad, convolution.kind) &&
-         read_dtype(words, convolution.dtype) &&
+  int kind = -1;
+  words >> kind;
+  if (kind < 0 || kind > static_cast<int>(Convolution::Kind::weight_grad)) {
+    return false;
+  }
+  convolution.kind = static_cast<Convolution::Kind>(kind);
+  return read_dtype(words, convolution.dtype) &&
          read_numbers(words, convolution);
 }
 
@@ -162,8 +163,7 @@ bool read(std::istream& words, Attention& attention) {
 }
 
 bool read(std::istream& words, Normalization& normalization) {
-  return read_kind(words, Normalization::Kind::rms, normalization.kind) &&
-         read_dtype(words, normalization.dtype) &&
+  return read_dtype(words, normalization.dtype) &&
          read_numbers(words, normalization);
 }
 
@@ -183,7 +183,12 @@ bool read(std::istream& words, const std::string& kind, Stage& stage) {
   if (kind == "product") return read_as<Product>(words, stage);
   if (kind == "convolution") return read_as<Convolution>(words, stage);
   if (kind == "attention") return read_as<Attention>(words, stage);
-  if (kind == "normalization") return read_as<Normalization>(words, stage);
+  for (std::size_t i = 0; i < kNormalizations.size(); ++i) {
+    if (kind != kNormalizations[i]) continue;
+    if (!read_as<Normalization>(words, stage)) return false;
+    std::get<Normalization>(stage).kind = static_cast<Normalization::Kind>(i);
+    return true;
+  }
   if (kind == "average_pool_grad")
     return read_as<AveragePoolGrad>(words, stage);
   return false;

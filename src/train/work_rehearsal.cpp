@@ -76,7 +76,7 @@ std::optional<std::int64_t> host_bytes_of(const std::string& text) {
   return bytes >= 0 ? std::optional(bytes) : std::nullopt;
 }
 
-// "attention normalization product" and so on.
+// "attention batch_norm product" and so on.
 std::set<std::string> kinds_of(const std::string& work) {
   std::set<std::string> kinds;
   std::istringstream lines(work);

@@ -88,23 +88,6 @@ TEST_F(LibraryEngines, BatchNormalization) {
   EXPECT_EQ(seen_, 38);
 }
 
-TEST_F(LibraryEngines, RowNormalization) {
-  const Attrs attrs = {{"epsilon", 1e-5}};
-  for (const DType dtype : {DType::bf16, DType::f16}) {
-    for (std::int64_t width = 4096; width <= 65536; width *= 2) {
-      for (const std::int64_t rows : {1025, 5000}) {
-        const TensorType x{dtype, {rows, width}};
-        const TensorType gamma{DType::f32, {width}};
-        const TensorType statistic{DType::f32, {rows}};
-        expect("rms_norm_grad", {x, x, gamma, statistic}, attrs);
-        if (width < 8192) continue;
-        expect("layer_norm_grad", {x, x, gamma, statistic, statistic}, attrs);
-      }
-    }
-  }
-  EXPECT_EQ(seen_, 2 * 2 * (5 + 4));
-}
-
 TEST_F(LibraryEngines, AveragesBack) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (const std::int64_t channels : {192, 264, 520}) {

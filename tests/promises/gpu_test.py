@@ -159,8 +159,8 @@ class Gpu(JobTest):
 
     def test_forecast_of_engines_that_are_compiled(self):
         """Also where a partial batch has further ones."""
-        layers = [dense(4096, "relu"), {"type": "rms_normalization"},
-                  dense(8192, "relu"), {"type": "layer_normalization"},
+        layers = [dense(4096, "relu"), {"type": "batch_normalization"},
+                  dense(8192, "relu"), {"type": "batch_normalization"},
                   dense(1, "sigmoid")]
         for examples in (4096, 5120):
             job = network(512, layers, 2048, examples)
