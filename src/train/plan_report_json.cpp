@@ -82,12 +82,20 @@ std::string to_json(const PlanReport& report, bool whole_plan) {
                         {"slowdown", remedy.slowdown}});
   }
   Json programs = Json::array();
-  for (const plan::ProgramPlan& program : report.plan.programs) {
+  for (std::size_t i = 0; i < report.plan.programs.size(); ++i) {
+    const plan::ProgramPlan& program = report.plan.programs[i];
+    Json kernels = Json::array();
+    for (const KernelUse& use : report.kernels[i]) {
+      kernels.push_back({{"kernel", use.kernel},
+                         {"instructions", use.instructions},
+                         {"scratch_bytes", use.scratch_bytes}});
+    }
     programs.push_back({{"name", program.name},
                         {"batch", program.batch},
                         {"instructions", program.order.size()},
                         {"height_bytes", program.home.height_bytes},
-                        {"lower_bound_bytes", program.home.lower_bound_bytes}});
+                        {"lower_bound_bytes", program.home.lower_bound_bytes},
+                        {"kernels", std::move(kernels)}});
   }
   const Choices& choices = report.choices;
   Json object = {

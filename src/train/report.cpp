@@ -100,6 +100,9 @@ PlanReport report_on(const JobSpec& job, const PlannedJob& planned,
   report.numerics_key = planned.numerics_key;
   report.notes = planned.graphs.notes;
   report.layers = layer_rows(job, planned);
+  for (const PlannedProgram& program : planned.programs) {
+    report.kernels.push_back(kernels_of(program.lowered));
+  }
   report.runtime_floor_bytes = planned.needs.runtime_floor_bytes;
   report.allowance_bytes = planned.needs.allowance_bytes;
   if (const auto& device = planned.needs.device) {

@@ -14,6 +14,7 @@
 #include "memory/budget.h"
 #include "plan/job_plan.h"
 #include "train/job_spec.h"
+#include "train/kernel_list.h"
 #include "train/layer_summary.h"
 
 namespace plimsoll::train {
@@ -91,7 +92,8 @@ struct PlanReport {
   std::int64_t device_runtime_floor_bytes = 0;
   std::int64_t device_allowance_bytes = 0;
   std::optional<PipelineReport> pipeline;
-  std::vector<LayerRow> layers;  // what each holds
+  std::vector<LayerRow> layers;                 // what each holds
+  std::vector<std::vector<KernelUse>> kernels;  // of each program
 };
 
 struct SweepRow {

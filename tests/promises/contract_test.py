@@ -91,6 +91,28 @@ class PlanContract(JobTest):
             ("input", "copy", "compute"), NUMBER))
         for remedy in plan["remedies"]:
             self.expect_types(remedy, REMEDY)
+        for program in plan["programs"]:
+            used = program["kernels"]
+            for kernel in used:
+                self.expect_types(kernel, {"kernel": str, "instructions": int,
+                                           "scratch_bytes": int})
+                self.assertTrue(kernel["kernel"])
+            self.assertEqual(sum(kernel["instructions"] for kernel in used),
+                             program["instructions"])
+
+    def test_a_plan_names_the_kernels_that_it_has_chosen(self):
+        networks = os.path.join(EXAMPLES, "models")
+        _, plan = self.plan(os.path.join(networks, "resnet50.toml"),
+                            "--batch", 256, "--precision", "bf16",
+                            "--device-profile", "h200",
+                            "--host-memory", "4GiB")
+        kernels = {kernel["kernel"]: kernel
+                   for kernel in plan["programs"][0]["kernels"]}
+        norm = kernels["batch_norm:cudnn:compiled"]
+        self.assertEqual(norm["instructions"], 53)
+        self.assertGreater(norm["scratch_bytes"], 0)
+        self.assertTrue(any(name.startswith("conv2d:cudnn")
+                            for name in kernels), kernels)
 
     def test_a_batch_larger_than_the_data_is_noted(self):
         path = self.write_job(small_job(20))
