@@ -17,13 +17,14 @@ using graph::TypeList;
 
 cuda::OpCode code_of(std::string_view op, const TypeList& inputs,
                      const Attrs& attrs, const char* architecture = "sm_90",
-                     bool library = true) {
+                     bool library = true, bool wherever = false) {
   DeviceProfile profile;
   profile.instruction_set = architecture;
   const auto outputs = find_op(op)->infer(inputs, attrs);
   EXPECT_TRUE(outputs) << outputs.error().message;
   if (!outputs) return {};
-  auto code = CudaCatalog(profile, {.library_layers = library})
+  auto code = CudaCatalog(profile, {.library_layers = library,
+                                    .library_wherever = wherever})
                   .code({find_op(op), inputs, *outputs, &attrs});
   EXPECT_TRUE(code) << code.error().message;
   return code ? *std::move(code) : cuda::OpCode();
@@ -238,16 +239,7 @@ cuda::OpCode row_norm_grad_code(std::string_view op, const Shape& x,
                              Shape({x.dims().begin(), x.dims().end() - 1})};
   TypeList inputs = {rows, rows, {DType::f32, {x.extent(-1)}}, statistic};
   if (op == "layer_norm_grad") inputs.push_back(statistic);
-  const Attrs attrs = {{"epsilon", 1e-6}};
-  const auto outputs = find_op(op)->infer(inputs, attrs);
-  EXPECT_TRUE(outputs) << outputs.error().message;
-  DeviceProfile profile;
-  profile.instruction_set = "sm_90";
-  auto code = CudaCatalog(profile, {.library_layers = true,
-                                    .library_wherever = wherever})
-                  .code({find_op(op), inputs, *outputs, &attrs});
-  EXPECT_TRUE(code) << code.error().message;
-  return code ? *std::move(code) : cuda::OpCode();
+  return code_of(op, inputs, {{"epsilon", 1e-6}}, "sm_90", true, wherever);
 }
 
 TEST(LibraryLayers, RowsAreOurs) {

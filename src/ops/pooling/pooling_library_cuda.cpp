@@ -26,10 +26,6 @@ std::array<std::int64_t, 4> extents_of(const Shape& shape) {
   return {shape.extent(0), shape.extent(1), shape.extent(2), shape.extent(3)};
 }
 
-std::int64_t elements_of(const std::array<std::int64_t, 4>& extents) {
-  return extents[0] * extents[1] * extents[2] * extents[3];
-}
-
 template <std::size_t kCount>
 std::array<std::int64_t, kCount> numbers_of(const graph::Attrs& attrs,
                                             const std::string& name) {
@@ -39,40 +35,41 @@ std::array<std::int64_t, kCount> numbers_of(const graph::Attrs& attrs,
   return numbers;
 }
 
-bool suits_library(const cuda::AveragePoolGrad& of) {
-  return size_of(of.dtype) == 2 && elements_of(of.images) > 0 &&
-         std::max(elements_of(of.images), elements_of(of.result)) <=
-             kMostElements &&
-         of.images[3] % kChannelGrain == 0;
+bool suits_library(const graph::TensorType& dy, const Shape& images) {
+  return size_of(dy.dtype) == 2 &&
+         std::max(images.elements(), dy.shape.elements()) <= kMostElements &&
+         images.extent(-1) % kChannelGrain == 0;
 }
 
 // Whether it is faster than functions of ours: from 3 x 3 around every pixel,
 // by a tenth at most. Other windows were not tried, or are slower.
-bool pays(const cuda::AveragePoolGrad& of) {
+bool pays(const cuda::AveragePoolGrad& of, std::int64_t results) {
   cuda::AveragePoolGrad around = of;
   around.window = {3, 3};
   around.strides = {1, 1};
   around.padding = {1, 1, 1, 1};
-  return of == around && 9 * elements_of(of.result) > kFewReads;
+  return of == around && 9 * results > kFewReads;
 }
 
 }  // namespace
 
 std::optional<cuda::OpCode> library_pooling(const KernelQuery& query,
                                             const CudaSettings& settings) {
-  if (!settings.library_layers || query.op->name != "avg_pool2d_grad") {
+  const graph::TensorType& dy = query.inputs[0];
+  const Shape& images = query.outputs[0].shape;
+  if (!settings.library_layers || query.op->name != "avg_pool2d_grad" ||
+      !suits_library(dy, images)) {
     return {};
   }
   cuda::AveragePoolGrad made;
-  made.dtype = query.inputs[0].dtype;
-  made.images = extents_of(query.outputs[0].shape);
-  made.result = extents_of(query.inputs[0].shape);
+  made.dtype = dy.dtype;
+  made.images = extents_of(images);
+  made.result = extents_of(dy.shape);
   made.window = numbers_of<2>(*query.attrs, "window");
   made.strides = numbers_of<2>(*query.attrs, "strides");
   made.padding = numbers_of<4>(*query.attrs, "padding");
   made.workspace_bytes = kWorkspace;
-  if (!suits_library(made)) return {};
-  if (!settings.library_wherever && !pays(made)) return {};
+  if (!settings.library_wherever && !pays(made, dy.shape.elements())) return {};
   cuda::OpCode code;
   code.name = fmt::format("{}{}", query.op->name, kCompiledLayer);
   code.scratch_bytes = made.workspace_bytes;
