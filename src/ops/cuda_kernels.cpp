@@ -114,12 +114,24 @@ CudaCatalog::CudaCatalog(DeviceProfile profile, CudaSettings settings)
   settings_.library_layers &= suits_library_layers(profile_);
 }
 
-Result<cuda::OpCode> CudaCatalog::code(const graph::KernelQuery& query) const {
+Result<cuda::OpCode> CudaCatalog::code(const graph::KernelQuery& query,
+                                       const CudaSettings& settings) {
   const auto found = kernel_table().find(query.op->name);
   if (found == kernel_table().end()) return no_kernel(query, "cuda");
-  auto made = found->second->code(query, settings_);
+  auto made = found->second->code(query, settings);
   if (made.ok() && made->stages.empty()) return no_kernel(query, "cuda");
   return made;
+}
+
+Result<cuda::OpCode> CudaCatalog::code(const graph::KernelQuery& query) const {
+  return code(query, settings_);
+}
+
+Result<cuda::OpCode> CudaCatalog::code(const graph::Instruction& step) const {
+  CudaSettings settings = settings_;
+  settings.library_layers = uses_compiled_layer(step.kernel);
+  return code({step.op, step.input_types, step.output_types, &step.attrs},
+              settings);
 }
 
 Result<std::vector<graph::KernelCandidate>> CudaCatalog::candidates(

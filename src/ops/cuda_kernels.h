@@ -9,6 +9,7 @@
 #include "device/cuda_code.h"
 #include "device/device_profile.h"
 #include "graph/kernel_catalog.h"
+#include "graph/lowered.h"
 
 namespace plimsoll::ops {
 
@@ -62,12 +63,17 @@ class CudaCatalog final : public graph::KernelCatalog {
   Result<std::vector<graph::KernelCandidate>> candidates(
       const graph::KernelQuery& query) const override;
   Result<cuda::OpCode> code(const graph::KernelQuery& query) const;
-  // False: there were none.
+  // As a plan chose it, also where the library's layers were dropped since.
+  Result<cuda::OpCode> code(const graph::Instruction& step) const;
+  // For plans from here on. False: there were none.
   bool drop_library_layers() {
     return std::exchange(settings_.library_layers, false);
   }
 
  private:
+  static Result<cuda::OpCode> code(const graph::KernelQuery& query,
+                                   const CudaSettings& settings);
+
   DeviceProfile profile_;
   CudaSettings settings_;
 };

@@ -230,8 +230,7 @@ Result<std::unique_ptr<CudaProgram>> CudaProgram::prepare(
       items.push_back(item_of(parts.back(), program));
       continue;
     }
-    auto code = catalog.code(
-        {step.op, step.input_types, step.output_types, &step.attrs});
+    auto code = catalog.code(step);
     if (!code) return named(step.name, std::move(code).error());
     if (code->scratch_bytes > step.kernel.scratch_bytes) {
       return named(step.name,

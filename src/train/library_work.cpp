@@ -306,9 +306,7 @@ Status add_library_work(const graph::LoweredGraph& program,
         !ops::uses_layer_library(step.kernel)) {
       continue;
     }
-    PLIMSOLL_ASSIGN(const cuda::OpCode code,
-                    catalog.code({step.op, step.input_types, step.output_types,
-                                  &step.attrs}));
+    PLIMSOLL_ASSIGN(const cuda::OpCode code, catalog.code(step));
     for (const Stage& stage : code.stages) {
       if (!std::holds_alternative<cuda::Function>(stage)) work.push_back(stage);
     }

@@ -88,6 +88,22 @@ TEST_F(LibraryEngines, BatchNormalization) {
   EXPECT_EQ(seen_, 38);
 }
 
+TEST_F(LibraryEngines, BackThroughLongRows) {
+  const Attrs attrs = {{"epsilon", 1e-5}};
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const std::int64_t length : {16384, 32768, 65536, 131072}) {
+      for (const std::int64_t rows : {256, 1000, 4096}) {
+        const TensorType x{dtype, {rows, length}};
+        const TensorType gamma{DType::f32, {length}};
+        const TensorType statistic{DType::f32, {rows}};
+        expect("rms_norm_grad", {x, x, gamma, statistic}, attrs);
+        expect("layer_norm_grad", {x, x, gamma, statistic, statistic}, attrs);
+      }
+    }
+  }
+  EXPECT_EQ(seen_, 48);
+}
+
 TEST_F(LibraryEngines, AveragesBack) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (const std::int64_t channels : {192, 264, 520}) {

@@ -242,10 +242,25 @@ cuda::OpCode row_norm_grad_code(std::string_view op, const Shape& x,
   return code_of(op, inputs, {{"epsilon", 1e-6}}, "sm_90", true, wherever);
 }
 
-TEST(LibraryLayers, RowsAreOurs) {
+TEST(LibraryLayers, BackThroughLongRowsIsTheLibrarys) {
+  for (const std::int64_t length : {16384, 65536}) {
+    EXPECT_EQ(row_norm_grad_code("rms_norm_grad", {256, length}, false).name,
+              "rms_norm_grad:cudnn:compiled");
+    EXPECT_EQ(row_norm_grad_code("layer_norm_grad", {256, length}, false).name,
+              "layer_norm_grad:cudnn:compiled");
+  }
+}
+
+TEST(LibraryLayers, OtherRowsAreOurs) {
+  const TensorType rows{DType::bf16, {4096, 16384}};
+  const TensorType row{DType::f32, {16384}};
   for (const cuda::OpCode& code :
-       {row_norm_grad_code("rms_norm_grad", {8192, 4096}, false),
-        row_norm_grad_code("layer_norm_grad", {4096, 8192}, false)}) {
+       {row_norm_grad_code("rms_norm_grad", {8192, 8192}, false),
+        row_norm_grad_code("layer_norm_grad", {8192, 8192}, false),
+        row_norm_grad_code("layer_norm_grad", {4096, 24576}, false),
+        row_norm_grad_code("layer_norm_grad", {255, 16384}, false),
+        code_of("layer_norm", {rows, row, row}, {{"epsilon", 1e-6}}),
+        code_of("rms_norm", {rows, row}, {{"epsilon", 1e-6}})}) {
     EXPECT_EQ(code.name.find(kLayerLibrary), std::string::npos) << code.name;
   }
 }
@@ -342,7 +357,34 @@ TEST(LibraryLayers, BenchmarksCanAskForTheLibraryEverywhere) {
     return seen;
   };
   EXPECT_EQ(count(false), 8);
-  EXPECT_GE(count(true), 8 + 24);
+  EXPECT_GE(count(true), 8 + 28);
+}
+
+// Another plan may have found that an engine is missing.
+TEST(LibraryLayers, WhatAPlanChoseStaysWhenLaterPlansDoWithout) {
+  DeviceProfile profile;
+  profile.instruction_set = "sm_90";
+  CudaCatalog catalog(profile, {.library_layers = true});
+  const auto planned = [&] {
+    graph::Instruction step;
+    step.op = find_op("attention");
+    step.attrs = kCausal;
+    step.input_types = operands({}, false);
+    step.output_types = *step.op->infer(step.input_types, step.attrs);
+    step.kernel = catalog
+                      .candidates({step.op, step.input_types, step.output_types,
+                                   &step.attrs})
+                      ->at(0);
+    return step;
+  };
+  const graph::Instruction before = planned();
+  EXPECT_TRUE(catalog.drop_library_layers());
+  EXPECT_FALSE(catalog.drop_library_layers());
+  const graph::Instruction after = planned();
+  EXPECT_TRUE(uses_compiled_layer(before.kernel));
+  EXPECT_FALSE(uses_compiled_layer(after.kernel));
+  EXPECT_EQ(catalog.code(before)->name, before.kernel.name);
+  EXPECT_EQ(catalog.code(after)->name, after.kernel.name);
 }
 
 TEST(LibraryLayers, OnlyJobsWithCompiledOnesPayForThem) {

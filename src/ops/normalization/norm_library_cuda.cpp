@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/units.h"
 #include "ops/cuda_text.h"
@@ -15,6 +16,9 @@ using graph::KernelQuery;
 // Up to so many elements, or rows, functions of ours cost less.
 constexpr std::int64_t kSmallBatch = 1 << 20;
 constexpr std::int64_t kFewRows = 1024;
+// From here on it is the faster one back through rows.
+constexpr std::int64_t kLongRow = 16384;
+constexpr std::int64_t kManyInRows = 1 << 22;
 // Numbers that it may count elements in.
 constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
 // Its kernels read so many channels at once.
@@ -54,12 +58,17 @@ bool suits_library(const KernelQuery& query, const NormForm& form) {
          query.inputs[static_cast<std::size_t>(form.gamma)].dtype == DType::f32;
 }
 
-// Whether it is faster than functions of ours. Back through rows of 4,096 and
-// more it is, too, where their length is a power of 2, but its results there
-// have not been held against the reference yet.
+// Whether it is faster than functions of ours by more than the host's memory
+// for its engine is worth: a batch, and back through rows that a block of ours
+// cannot hold, if their length is a power of 2 (docs/0011 has the figures).
 bool pays(const Shape& x, const NormForm& form) {
-  return form.kind == NormKind::batch && x.elements() > kSmallBatch &&
-         x.elements() / x.extent(-1) >= kFewRows;
+  const std::int64_t channels = x.extent(-1);
+  if (form.kind == NormKind::batch) {
+    return x.elements() > kSmallBatch && x.elements() / channels >= kFewRows;
+  }
+  return form.gradient && channels >= kLongRow &&
+         std::has_single_bit(static_cast<std::uint64_t>(channels)) &&
+         x.elements() >= kManyInRows;
 }
 
 // Of the deviation that the library gives out.

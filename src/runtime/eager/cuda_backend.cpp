@@ -266,9 +266,7 @@ Result<std::unique_ptr<MovingProgram>> CudaBackend::prepare(
     ProgramMemory memory, KernelBytes& bytes) {
   PLIMSOLL_RETURN_IF_ERROR(failure_);
   for (const graph::Instruction& step : lowered.instructions) {
-    PLIMSOLL_ASSIGN(const cuda::OpCode code,
-                    program_catalog_.code({step.op, step.input_types,
-                                           step.output_types, &step.attrs}));
+    PLIMSOLL_ASSIGN(const cuda::OpCode code, program_catalog_.code(step));
     PLIMSOLL_RETURN_IF_ERROR(charge_libraries(code));
   }
   memory.alignment_bytes = alignment_bytes();

@@ -142,6 +142,7 @@ void add_rows(Records& records) {
     records.large_wide("long_wide", kind, {9, 4104});
     records.large_wide("very_long_wide", kind, {5, 16392});
     records.large_wide("4096_wide", kind, {70, 4096});
+    records.large_wide("16384_wide", kind, {70, 16384});
     records.both("small_epsilon", kind, {4, 30}, {{"epsilon", 1e-6}});
     records.large("768", kind, {70, 768});
     records.large("many_rows", kind, {3001, 24});
