@@ -43,8 +43,8 @@ struct LibraryCost {
 Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
                                          const std::vector<cuda::Stage>& work);
 
-// By how many bytes the host's process grows with work, as text.
+// What a process that has run none of it grows by with work, as text.
 using LibraryMeasure =
-    std::function<Result<std::int64_t>(const std::string& work)>;
+    std::function<Result<LibraryCost>(const std::string& work)>;
 
 }  // namespace plimsoll::train

@@ -325,14 +325,14 @@ class JobPlanner {
       PLIMSOLL_RETURN_IF_ERROR(
           add_library_work(program.lowered, machine_.cuda_catalog(), work));
     }
-    library_bytes_ = 0;
+    library_cost_ = LibraryCost();
     if (work.empty()) return {};
-    PLIMSOLL_ASSIGN(library_bytes_, machine_.library_measure()(to_text(work)));
+    PLIMSOLL_ASSIGN(library_cost_, machine_.library_measure()(to_text(work)));
     return {};
   }
 
   std::int64_t library_bytes(const DeviceProfile& device) const {
-    if (library_bytes_) return *library_bytes_;
+    if (library_cost_) return library_cost_->host_bytes;
     return (uses(ops::uses_product_library) ? device.host_product_bytes : 0) +
            (uses(ops::uses_library_convolution) ? device.host_convolution_bytes
                                                 : 0) +
@@ -348,6 +348,16 @@ class JobPlanner {
                                               return library(step.kernel);
                                             });
                        });
+  }
+
+  // Of the library of layers on the device: its code, and memory that some of
+  // its kernels have for all threads. The last granule may be nearly full.
+  std::int64_t device_layer_bytes(const DeviceProfile& device) const {
+    if (!uses(ops::uses_layer_library)) return 0;
+    const std::int64_t rehearsed =
+        library_cost_ ? library_cost_->device_bytes + device.granularity_bytes
+                      : 0;
+    return std::max(device.device_convolution_bytes, rehearsed);
   }
 
   // Of the CPU's library, in memory from planning on.
@@ -382,7 +392,7 @@ class JobPlanner {
     needs.runtime_floor_bytes =
         device.runtime_floor_bytes +
         device.device_instruction_bytes * instructions() +
-        (uses(ops::uses_layer_library) ? device.device_convolution_bytes : 0);
+        device_layer_bytes(device);
     needs.kernel_bytes = kernel_bytes_;
     needs.allowance_bytes = device.allowance_bytes;
     return needs;
@@ -445,9 +455,9 @@ class JobPlanner {
   const graph::RememberedKernels home_kernels_;
   PlannedJob planned_;
   std::vector<plan::ProgramPlan> plans_;
-  std::int64_t kernel_bytes_ = 0;              // at home
-  std::int64_t host_kernel_bytes_ = 0;         // beside a device
-  std::optional<std::int64_t> library_bytes_;  // of the host, where measured
+  std::int64_t kernel_bytes_ = 0;            // at home
+  std::int64_t host_kernel_bytes_ = 0;       // beside a device
+  std::optional<LibraryCost> library_cost_;  // where measured
 };
 
 }  // namespace

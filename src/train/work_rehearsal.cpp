@@ -46,6 +46,14 @@ class WorkFile {
   bool written_ = false;
 };
 
+// As to_text() writes it, and as it is kept.
+std::optional<LibraryCost> cost_of(const std::string& text) {
+  LibraryCost cost;
+  std::istringstream words(text);
+  if (!(words >> cost.host_bytes >> cost.device_bytes)) return {};
+  return cost;
+}
+
 Result<LibraryCost> rehearse(const std::string& calibrator,
                              const std::string& device,
                              const std::string& work) {
@@ -62,18 +70,9 @@ Result<LibraryCost> rehearse(const std::string& calibrator,
   if (text.starts_with(kUnsupported)) {
     return Error{ErrorCode::unsupported, text.substr(kUnsupported.size())};
   }
-  LibraryCost cost;
-  if (!(std::istringstream(text) >> cost.host_bytes >> cost.device_bytes)) {
-    return Error{ErrorCode::internal,
-                 fmt::format("calibration printed \"{}\"", text)};
-  }
-  return cost;
-}
-
-std::optional<std::int64_t> host_bytes_of(const std::string& text) {
-  std::int64_t bytes = -1;
-  std::istringstream(text) >> bytes;
-  return bytes >= 0 ? std::optional(bytes) : std::nullopt;
+  if (const auto cost = cost_of(text)) return *cost;
+  return Error{ErrorCode::internal,
+               fmt::format("calibration printed \"{}\"", text)};
 }
 
 // "attention batch_norm product" and so on.
@@ -97,33 +96,37 @@ class WorkMeasure {
         device_(std::move(device)),
         key_(std::move(key)) {}
 
-  Result<std::int64_t> operator()(const std::string& work) {
+  Result<LibraryCost> operator()(const std::string& work) {
     const std::string key = key_ + " " + work;
-    const auto kept = cached_text(kKind, key, [](const std::string& text) {
-      return host_bytes_of(text).has_value();
-    });
-    if (kept) {
-      known_.merge(kinds_of(work));
-      return largest_ = std::max(largest_, *host_bytes_of(*kept));
-    }
     const std::set<std::string> kinds = kinds_of(work);
+    const auto kept = cached_text(kKind, key, [](const std::string& text) {
+      return cost_of(text).has_value();
+    });
+    if (kept) return largest_with(*cost_of(*kept), kinds);
     if (std::includes(known_.begin(), known_.end(), kinds.begin(),
                       kinds.end())) {
       return largest_;
     }
     PLIMSOLL_ASSIGN(const LibraryCost cost,
                     rehearse(calibrator_, device_, work));
-    keep_text(kKind, key, fmt::format("{}\n", cost.host_bytes));
-    known_.insert(kinds.begin(), kinds.end());
-    return largest_ = std::max(largest_, cost.host_bytes);
+    keep_text(kKind, key, to_text(cost));
+    return largest_with(cost, kinds);
   }
 
  private:
+  LibraryCost largest_with(const LibraryCost& cost,
+                           const std::set<std::string>& kinds) {
+    known_.insert(kinds.begin(), kinds.end());
+    largest_.host_bytes = std::max(largest_.host_bytes, cost.host_bytes);
+    largest_.device_bytes = std::max(largest_.device_bytes, cost.device_bytes);
+    return largest_;
+  }
+
   static constexpr const char* kKind = "cuda-work";
   std::string calibrator_;
   std::string device_;
   std::string key_;
-  std::int64_t largest_ = 0;
+  LibraryCost largest_;
   std::set<std::string> known_;  // kinds that were run
 };
 

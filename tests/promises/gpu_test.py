@@ -166,6 +166,19 @@ class Gpu(JobTest):
             job = network(512, layers, 2048, examples)
             self.forecast_of(self.write_job(job), "--precision", "bf16")
 
+    def test_forecast_of_engines_for_long_rows(self):
+        layers = [dense(16384, "relu"), {"type": "layer_normalization"},
+                  dense(16384, "relu"), {"type": "rms_normalization"},
+                  dense(1, "sigmoid")]
+        path = self.write_job(network(512, layers, 512))
+        self.forecast_of(path, "--precision", "bf16", device=8 * GIB)
+        _, plan = self.plan(path, *DEVICE, "--host-memory", "8GiB",
+                            "--precision", "bf16")
+        kernels = {kernel["kernel"] for program in plan["programs"]
+                   for kernel in program["kernels"]}
+        for kind in ("layer", "rms"):
+            self.assertIn(f"{kind}_norm_grad:cudnn:compiled", kernels)
+
     def test_halves_learn_what_the_cpu_learns(self):
         path = self.write_job(wide(300, 48, examples=1000, epochs=2))
         for precision in ("bf16", "f16"):

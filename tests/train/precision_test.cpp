@@ -282,15 +282,21 @@ TEST(MixedPrecision, IsPlannedForADeviceAndTheCpuBesideIt) {
   EXPECT_LT(bytes[DType::f16], bytes[DType::f32]);
 }
 
-// Where the library turns out to have no engine for a layer, ours makes it.
-TEST(MixedPrecision, LayersThatTheLibraryHasNotAreOurs) {
-  Machine machine(*cpu_profile(2, ""), *shipped_profile("h200"),
-                  ops::CudaSettings{.library_layers = true});
+// With a batch normalization that is the library's.
+JobSpec normalized_job() {
   JobSpec job = wide_job(1024, 2, DType::bf16);
   LayerSpec norm;
   norm.type = "batch_normalization";
   job.model.layers.insert(job.model.layers.begin() + 1, norm);
   job.train.batch = 2048;
+  return job;
+}
+
+// Where the library turns out to have no engine for a layer, ours makes it.
+TEST(MixedPrecision, LayersThatTheLibraryHasNotAreOurs) {
+  Machine machine(*cpu_profile(2, ""), *shipped_profile("h200"),
+                  ops::CudaSettings{.library_layers = true});
+  const JobSpec job = normalized_job();
   const auto compiled = [&] {
     const auto planned = plan_programs(job, *open_data(job, 2), machine);
     EXPECT_TRUE(planned.ok()) << planned.error().message;
@@ -304,11 +310,32 @@ TEST(MixedPrecision, LayersThatTheLibraryHasNotAreOurs) {
   };
   EXPECT_GT(compiled(), 0);
   machine.set_library_measure(
-      [](const std::string& work) -> Result<std::int64_t> {
-        if (work.find("batch_norm") == std::string::npos) return 0;
+      [](const std::string& work) -> Result<LibraryCost> {
+        if (work.find("batch_norm") == std::string::npos) return LibraryCost();
         return Error{ErrorCode::unsupported, "no engine"};
       });
   EXPECT_EQ(compiled(), 0);
+}
+
+// Engines take memory of the device that only running them shows.
+TEST(MixedPrecision, WhatEnginesTookWhenRehearsedIsInTheForecast) {
+  const DeviceProfile device = *shipped_profile("h200");
+  Machine machine(*cpu_profile(2, ""), device,
+                  ops::CudaSettings{.library_layers = true});
+  const JobSpec job = normalized_job();
+  const auto floor_with = [&](std::int64_t device_bytes) {
+    machine.set_library_measure([=](const std::string&) {
+      return LibraryCost{100 * kMiB, device_bytes};
+    });
+    const auto planned = plan_programs(job, *open_data(job, 2), machine);
+    EXPECT_TRUE(planned.ok()) << planned.error().message;
+    return planned->needs.device->runtime_floor_bytes;
+  };
+  const std::int64_t estimate = device.device_convolution_bytes;
+  const std::int64_t least = floor_with(0);
+  EXPECT_EQ(floor_with(estimate / 2), least);
+  EXPECT_EQ(floor_with(2 * estimate),
+            least + estimate + device.granularity_bytes);
 }
 
 TEST(MixedPrecision, IsARemedyThatWorks) {
