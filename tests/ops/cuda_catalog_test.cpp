@@ -147,6 +147,41 @@ TEST(CudaCatalog, OnlyLargeProductsAreTheLibrarys) {
   EXPECT_EQ(*product, wanted);
 }
 
+// The library has none for some of these in 16 bits.
+TEST(CudaCatalog, AMatrixTimesAVectorIsOurs) {
+  const auto records = all_records();
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
+    for (const auto& [record, name] :
+         {std::pair{"matmul_by_vector_72_bias", "matmul:cuda:rows"},
+          std::pair{"matmul_by_vector_72_turned_bias_relu",
+                    "matmul:cuda:columns"},
+          std::pair{"matmul_of_vector_65_bias_relu", "matmul:cuda:columns"},
+          std::pair{"matmul_of_vector_65_turned_bias", "matmul:cuda:rows"}}) {
+      EXPECT_EQ(code_in(record_named(records, record), dtype)->name, name);
+    }
+  }
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const auto& longer =
+        record_named(records, "matmul_by_long_vector_" +
+                                  std::string(name_of(dtype)) + "_to_f32");
+    EXPECT_EQ(code_in(longer, DType::f32)->name, "matmul:cuda:rows");
+  }
+}
+
+// The library has slow ones alone.
+TEST(CudaCatalog, NarrowProductsOverLongSumsAreOurs) {
+  const auto records = all_records();
+  for (const char* name :
+       {"matmul_narrow_9x8200x10_to_f32", "matmul_narrow_24x8192x7_to_f32"}) {
+    EXPECT_EQ(code_in(record_named(records, name), DType::f32)->name,
+              "matmul:cuda:skinny");
+  }
+  EXPECT_EQ(
+      code_in(record_named(records, "matmul_narrow_7x4500x10"), DType::f32)
+          ->name,
+      "matmul:cublaslt");
+}
+
 TEST(CudaCatalog, Tf32ChangesTheNameOfLargeF32ProductsOnly) {
   const auto records = all_records();
   const auto& large = record_named(records, "matmul_260x140x500");

@@ -8,6 +8,7 @@
 #include "ops/cuda_text.h"
 #include "ops/matmul/product_shape.h"
 #include "ops/matmul/skinny_cuda.h"
+#include "ops/matmul/vector_cuda.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -200,9 +201,14 @@ Result<cuda::OpCode> code(const KernelQuery& query,
   const ProductShape shape =
       product_shape(query.inputs, query.outputs, *query.attrs);
   if (shape.flops() / 2 <= kSmallProduct) return small_product(query, shape);
-  if (!settings.tf32 && suits_skinny(shape, query.inputs[0].dtype)) {
-    return skinny_product(query, shape,
-                          finish_of(shape, query.outputs[0].dtype));
+  const DType operands = query.inputs[0].dtype;
+  const std::string finish = finish_of(shape, query.outputs[0].dtype);
+  if (suits_vector(shape, operands)) {
+    return vector_product(query, shape, finish);
+  }
+  const bool tf32 = settings.tf32 && operands == DType::f32;
+  if (!tf32 && suits_skinny(shape, operands)) {
+    return skinny_product(query, shape, finish);
   }
   if (shape.batch > kMostBatches) {
     return Error{ErrorCode::unsupported,

@@ -100,12 +100,55 @@ void add_narrow(std::vector<OpRecord>& records) {
       add(9, 2077, 3, false, tb, to_f32, false);
       add(5, 2048, 1, false, tb, to_f32, false);
     }
+    add(9, 8200, 10, false, tb, true, true);
+    add(24, 8192, 7, true, tb, true, false);
     add(7, 10, 2077, false, tb, false, false);
     add(5, 16, 2048, true, tb, false, false);
     add(4, 1, 3001, false, tb, false, false);
     add(2077, 33, 10, true, tb, true, false);
     add(2048, 1, 16, true, tb, true, false);
     add(3001, 256, 5, true, tb, true, false);
+  }
+}
+
+// A matrix times a vector, larger than what any kernel calls small: pieces of
+// rows and of columns of several widths, few long rows, batches.
+void add_vectors(std::vector<OpRecord>& records) {
+  for (const std::int64_t k : {65, 70, 72}) {
+    for (const bool turned : {false, true}) {
+      const auto name = [&](const char* kind) {
+        return fmt::format("matmul_{}_{}{}", kind, k, turned ? "_turned" : "");
+      };
+      // 2,504 results in pieces of eight, 2,501 one by one.
+      const std::int64_t results = k == 72 ? 2504 : 2501;
+      records.push_back(with_epilogue(
+          product(name("by_vector"), results, k, 1, turned, turned), 1, true,
+          turned));
+      records.push_back(with_epilogue(
+          product(name("of_vector"), 1, k, results, turned, turned), results,
+          true, !turned));
+    }
+  }
+  for (const bool turned : {false, true}) {
+    OpRecord many =
+        product(turned ? "matmul_by_vectors_turned" : "matmul_by_vectors", 1, 1,
+                1, turned, false);
+    many.inputs = {turned ? f32({3, 24, 2508}) : f32({3, 2508, 24}),
+                   f32({3, 24, 1})};
+    records.push_back(many);
+  }
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const bool to_f32 : {false, true}) {
+      OpRecord record =
+          product(fmt::format("matmul_by_long_vector_{}{}", name_of(dtype),
+                              to_f32 ? "_to_f32" : ""),
+                  20, 8192, 1, false, false);
+      for (graph::TensorType& type : record.inputs) type.dtype = dtype;
+      record.inputs.push_back({to_f32 ? DType::f32 : dtype, Shape{1}});
+      if (to_f32) record.attrs.set("out", std::string("f32"));
+      if (!to_f32) record.tolerance = 0x1p-7;
+      records.push_back(std::move(record));
+    }
   }
 }
 
@@ -186,6 +229,7 @@ std::vector<OpRecord> matmul_records() {
     records.push_back(std::move(record));
   }
   add_narrow(records);
+  add_vectors(records);
   for (const bool relu : {false, true}) {
     records.push_back(with_gradient(with_epilogue(
         product("matmul_gradient", 4, 3, 5, false, false), 5, true, relu)));
