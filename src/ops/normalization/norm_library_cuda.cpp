@@ -60,7 +60,7 @@ bool suits_library(const KernelQuery& query, const NormForm& form) {
 
 // Whether it is faster than functions of ours by more than the host's memory
 // for its engine is worth: a batch, and back through rows that a block of ours
-// cannot hold, if their length is a power of 2 (docs/0011 has the figures).
+// can hardly hold, if their length is a power of 2 (docs/0011 has the figures).
 bool pays(const Shape& x, const NormForm& form) {
   const std::int64_t channels = x.extent(-1);
   if (form.kind == NormKind::batch) {

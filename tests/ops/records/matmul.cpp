@@ -129,6 +129,14 @@ void add_vectors(std::vector<OpRecord>& records) {
           true, !turned));
     }
   }
+  // More blocks than a device holds at once: several rounds of each.
+  records.push_back(
+      product("matmul_by_vector_rounds", 8500, 260, 1, false, false));
+  records.push_back(
+      product("matmul_by_vector_rounds_turned", 5001, 65, 1, true, false));
+  OpRecord one = product("matmul_by_one_vector", 1, 1, 1, true, false);
+  one.inputs = {f32({3, 24, 2508}), f32({24, 1})};
+  records.push_back(one);
   for (const bool turned : {false, true}) {
     OpRecord many =
         product(turned ? "matmul_by_vectors_turned" : "matmul_by_vectors", 1, 1,
