@@ -1,6 +1,6 @@
 // Products with few results and a long inner dimension: a layer over a small
-// batch, or of few units. Blocks make tiles of 8 x 8 results, summed in f32; all
-// threads of a block share the inner dimension.
+// batch, or of few units. Blocks make tiles of 8 x 8 results, summed in f32;
+// all threads of a block share the inner dimension.
 #pragma once
 
 #include <string>
