@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/cpu/process_memory.h"
@@ -23,9 +24,9 @@ using ops::NormKind;
 
 class Bench {
  public:
-  Bench(CudaDevice& device, Stream& stream, DType dtype,
+  Bench(CudaDevice& device, Stream& stream, DType dtype, std::string_view only,
         const ops::CudaSettings& settings)
-      : timer_(device, stream, settings), dtype_(dtype) {}
+      : timer_(device, stream, settings), dtype_(dtype), only_(only) {}
 
   Status attention(std::int64_t batch, std::int64_t length, std::int64_t heads,
                    std::int64_t width, bool causal) {
@@ -82,6 +83,7 @@ class Bench {
 
   Status time(std::string_view name, const TypeList& inputs,
               const Attrs& attrs) {
+    if (name.find(only_) == std::string_view::npos) return {};
     const graph::OpDef* const op = ops::find_op(name);
     PLIMSOLL_ASSIGN(const TypeList outputs, op->infer(inputs, attrs));
     const graph::KernelQuery query{op, inputs, outputs, &attrs};
@@ -105,15 +107,17 @@ class Bench {
 
   bench::DeviceTimer timer_;
   DType dtype_;
+  std::string_view only_;
 };
 
-Status run(const std::string& dtype_name, const ops::CudaSettings& settings) {
+Status run(const std::string& dtype_name, std::string_view only,
+           const ops::CudaSettings& settings) {
   const auto dtype = parse_dtype(dtype_name);
   if (!dtype) return Error{ErrorCode::bad_input, "no such dtype"};
   PLIMSOLL_ASSIGN(CudaModule* const module, open_cuda_module());
   PLIMSOLL_ASSIGN(const auto device, module->open(0, module_program()));
   PLIMSOLL_ASSIGN(const auto stream, device->make_stream());
-  Bench bench(*device, *stream, *dtype, settings);
+  Bench bench(*device, *stream, *dtype, only, settings);
   for (const Status& ran : {bench.attention(16, 1024, 12, 64, true),
                             bench.attention(16, 512, 12, 64, false),
                             bench.attention(4, 4096, 16, 128, true),
@@ -160,16 +164,18 @@ Status run(const std::string& dtype_name, const ops::CudaSettings& settings) {
 int main(int argc, char** argv) {
   CLI::App app("Times attention, normalization and pooling on a GPU");
   std::string dtype = "bf16";
+  std::string only;
   bool own = false;
   bool library = false;
   app.add_option("--dtype", dtype);
+  app.add_option("--only", only, "ops with this in their names");
   app.add_flag("--own", own, "kernels of ours alone");
   app.add_flag("--library", library,
                "cuDNN's normalization and pooling wherever it can")
       ->excludes("--own");
   CLI11_PARSE(app, argc, argv);
   if (auto ran = plimsoll::run(
-          dtype, {.library_layers = !own, .library_wherever = library});
+          dtype, only, {.library_layers = !own, .library_wherever = library});
       !ran) {
     fmt::print(stderr, "{}\n", ran.error().message);
     return 1;
