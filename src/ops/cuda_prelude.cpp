@@ -304,9 +304,17 @@ template <class Op, class C, class T, int N> DEVICE C join_all(Vec<T, N> x) {
 
 // What softmax and the losses do with a row of n elements.
 constexpr std::string_view kRows = R"(
+// A row that has a bias added as it is read.
+template <class T> struct Biased {
+  const T* x;
+  const T* bias;
+  template <class I> DEVICE T operator[](I j) const {
+    return add(x[j], bias[j]);
+  }
+};
 // The largest; NaN where there is one.
-template <class Threads, class C, class T, class I>
-DEVICE C row_max(const T* x, I n) {
+template <class Threads, class C, class Row, class I>
+DEVICE C row_max(Row x, I n) {
   C top = Max::start<C>();
   for (I j = Threads::lane(); j < n; j += Threads::size) {
     top = Max::join(top, (C)load(x[j]));
@@ -321,8 +329,8 @@ DEVICE C row_sum(const T* x, I n) {
   }
   return Threads::template join<Sum>(sum);
 }
-template <class Threads, class C, class T, class I>
-DEVICE C row_exp_sum(const T* x, I n, C top) {
+template <class Threads, class C, class Row, class I>
+DEVICE C row_exp_sum(Row x, I n, C top) {
   C sum = 0;
   for (I j = Threads::lane(); j < n; j += Threads::size) {
     sum = add(sum, exp_of(sub((C)load(x[j]), top)));

@@ -94,7 +94,7 @@ Result<ValueId> example_losses(Builder& builder, const std::string& loss,
     const LinearHead& head = *network.head;
     return ops::per_example_mean(
         builder, ops::linear_cross_entropy(builder, head.x, head.weight, labels,
-                                           head.transposed));
+                                           head.transposed, head.bias));
   }
   if (loss == "binary_crossentropy") {
     return network.last_activation == "sigmoid"
@@ -191,10 +191,10 @@ std::vector<std::string> notes_on_loss(const TrainSpec& train,
   if (!network.head) {
     notes.push_back(fmt::format(
         "loss {}: the logits of {} classes are held whole: a last `dense` "
-        "without a bias (use_bias = false){} can be part of the loss, which "
-        "then holds some rows of them at a time",
+        "without an activation, or with softmax{}, can be part of the loss, "
+        "which then holds some rows of them at a time",
         loss, builder.type(network.output).shape.extent(-1),
-        train.metrics.empty() ? "" : ", and without metrics,"));
+        train.metrics.empty() ? "" : ", and without metrics"));
   } else if (!logits_are_whole(train, network, builder)) {
     notes.push_back(
         fmt::format("loss {}: the last product is part of the loss, so that "

@@ -47,10 +47,12 @@ TEST(StepGraphs, TheLossTakesTheLastProductInWhereRowsAreMany) {
 
 // A softmax changes nothing of the logits.
 TEST(StepGraphs, TheLossTakesTheLastProductInUnderASoftmaxToo) {
-  const ModelSpec model{{64}, {dense(5000, "softmax", false)}};
-  EXPECT_EQ(count(graphs_of(model, 64).train, "linear_cross_entropy",
-                  graph::Phase::forward),
-            1);
+  for (const bool bias : {false, true}) {
+    const ModelSpec model{{64}, {dense(5000, "softmax", bias)}};
+    EXPECT_EQ(count(graphs_of(model, 64).train, "linear_cross_entropy",
+                    graph::Phase::forward),
+              1);
+  }
   const ModelSpec other{{64}, {dense(5000, "relu", false)}};
   EXPECT_EQ(count(graphs_of(other, 64).train, "linear_cross_entropy",
                   graph::Phase::forward),
@@ -85,12 +87,12 @@ bool has_note(const StepGraphs& graphs, std::string_view part) {
 }
 
 TEST(StepGraphs, WholeLogitsOfManyClassesAreNoted) {
-  const ModelSpec with_bias{{64}, {dense(5000, "", true)}};
-  EXPECT_TRUE(has_note(graphs_of(with_bias, 64), "use_bias = false"));
-  const ModelSpec few{{64}, {dense(4000, "", true)}};
-  EXPECT_FALSE(has_note(graphs_of(few, 64), "use_bias"));
-  const ModelSpec without{{64}, {dense(5000, "", false)}};
-  EXPECT_FALSE(has_note(graphs_of(without, 64), "use_bias"));
+  const ModelSpec bent{{64}, {dense(5000, "relu", true)}};
+  EXPECT_TRUE(has_note(graphs_of(bent, 64), "without an activation"));
+  const ModelSpec few{{64}, {dense(4000, "relu", true)}};
+  EXPECT_FALSE(has_note(graphs_of(few, 64), "without an activation"));
+  const ModelSpec plain{{64}, {dense(5000, "", true)}};
+  EXPECT_FALSE(has_note(graphs_of(plain, 64), "without an activation"));
 }
 
 TEST(StepGraphs, OutputsTakenAsProbabilitiesAreNoted) {

@@ -21,15 +21,17 @@ Error mistake(std::string_view op, Types inputs, const Attrs& attrs) {
       ErrorCode::bad_input,
       fmt::format(
           "{}({}): expected {}floating x [..., D], a weight {} of its "
-          "type and i32 labels [...]",
+          "type, i32 labels [...] and perhaps a bias [V] (f32 beside bf16 and "
+          "f16)",
           op, graph::to_string(inputs),
           op.ends_with("grad") ? "dy [...] (f32 beside bf16 and f16), " : "",
           attrs.get<bool>("transposed") ? "[V, D]" : "[D, V]")};
 }
 
-// x, weight and labels, from `inputs[first]` on.
+// x, weight, labels and perhaps a bias, from `inputs[first]` on.
 bool fit(Types inputs, std::size_t first, const Attrs& attrs) {
-  if (inputs.size() != first + 3) return false;
+  const bool biased = inputs.size() == first + 4;
+  if (!biased && inputs.size() != first + 3) return false;
   const TensorType& x = inputs[first];
   const TensorType& weight = inputs[first + 1];
   const TensorType& labels = inputs[first + 2];
@@ -40,6 +42,10 @@ bool fit(Types inputs, std::size_t first, const Attrs& attrs) {
     return false;
   }
   const int inner = attrs.get<bool>("transposed") ? 1 : 0;
+  if (biased && inputs[first + 3] != TensorType{wide_dtype(x.dtype),
+                                                {weight.shape[1 - inner]}}) {
+    return false;
+  }
   return weight.shape[inner] == x.shape[x.shape.rank() - 1] &&
          labels.shape == Shape(std::vector<Dim>(x.shape.dims().begin(),
                                                 x.shape.dims().end() - 1));
@@ -58,7 +64,9 @@ Result<TypeList> infer_grad(Types inputs, const Attrs& attrs) {
     return mistake("linear_cross_entropy_grad", inputs, attrs);
   }
   // The sums over chunks are f32 beside bf16 and f16.
-  return TypeList{inputs[1], {wide_dtype(inputs[2].dtype), inputs[2].shape}};
+  TypeList made = {inputs[1], {wide_dtype(inputs[2].dtype), inputs[2].shape}};
+  if (inputs.size() == 5) made.push_back(inputs[4]);
+  return made;
 }
 
 // One product forward, three backward; each chunk reads the weight again.
@@ -87,17 +95,18 @@ const OpDef& grad_op() {
 // The logits are made again: nothing but x is kept for backward.
 Result<std::vector<ValueId>> gradient(graph::GradientContext& context) {
   const graph::Node node = context.builder.graph().node(context.node);
+  std::vector<ValueId> inputs = node.inputs;
+  inputs.insert(inputs.begin(), context.output_gradients[0]);
   const auto made =
-      context.builder.emit_all(grad_op(),
-                               {context.output_gradients[0], node.inputs[0],
-                                node.inputs[1], node.inputs[2]},
-                               node.attrs);
+      context.builder.emit_all(grad_op(), std::move(inputs), node.attrs);
   if (made.empty()) return context.builder.status().error();
   const DType dtype = context.builder.type(node.inputs[1]).dtype;
   const bool rounds = dtype != wide_dtype(dtype);
-  return std::vector{made[0],
-                     rounds ? cast(context.builder, made[1], dtype) : made[1],
-                     ValueId()};
+  std::vector gradients = {
+      made[0], rounds ? cast(context.builder, made[1], dtype) : made[1],
+      ValueId()};
+  if (made.size() == 3) gradients.push_back(made[2]);
+  return gradients;
 }
 
 const OpDef& loss_op() {
@@ -113,10 +122,13 @@ const OpDef& loss_op() {
 }  // namespace
 
 ValueId linear_cross_entropy(graph::Builder& builder, ValueId x, ValueId weight,
-                             ValueId labels, bool transposed) {
+                             ValueId labels, bool transposed,
+                             std::optional<ValueId> bias) {
   Attrs attrs;
   if (transposed) attrs.set("transposed", true);
-  return builder.emit(loss_op(), {x, weight, labels}, std::move(attrs));
+  std::vector<ValueId> inputs = {x, weight, labels};
+  if (bias) inputs.push_back(*bias);
+  return builder.emit(loss_op(), std::move(inputs), std::move(attrs));
 }
 
 std::span<const OpDef* const> linear_loss_ops() {

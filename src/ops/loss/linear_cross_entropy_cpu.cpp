@@ -67,6 +67,10 @@ class LinearLoss final : public Kernel {
     if (plan_.gradient && chunks == 0) {
       std::fill_n(static_cast<T*>(args.outputs[1]),
                   plan_.weight_rows * plan_.panel_width, T(0));
+      if (plan_.bias) {
+        std::fill_n(static_cast<T*>(args.outputs[2]), plan_.chunks.classes,
+                    T(0));
+      }
     }
     return ok_ ? LaunchStatus::ok : LaunchStatus::failed;
   }
@@ -119,11 +123,14 @@ class LinearLoss final : public Kernel {
     const void* weight = args.inputs[at + 1];
     const auto* labels =
         static_cast<const std::int32_t*>(args.inputs[at + 2]) + first;
+    const T* bias =
+        plan_.bias ? static_cast<const T*>(args.inputs[at + 3]) : nullptr;
     T* logits = reinterpret_cast<T*>(scratch_);
     multiply(products.logits, x, weight, logits);
     if (!plan_.gradient) {
       T* loss = static_cast<T*>(args.outputs[0]) + first;
       for_rows(rows, [&](std::int64_t row, std::int64_t count) {
+        add_bias(bias, logits + row * c.classes, count);
         loops_.sparse(logits + row * c.classes, labels + row, count, c.classes,
                       loss + row);
       });
@@ -132,15 +139,48 @@ class LinearLoss final : public Kernel {
     const T* dy = static_cast<const T*>(args.inputs[0]) + first;
     for_rows(rows, [&](std::int64_t row, std::int64_t count) {
       T* own = logits + row * c.classes;
+      add_bias(bias, own, count);
       loops_.sparse_grad(dy + row, own, labels + row, count, c.classes, own);
       round(own, row * c.classes, count * c.classes);
     });
+    if (plan_.bias) {
+      sum_rows(logits, rows, chunk > 0, static_cast<T*>(args.outputs[2]));
+    }
     const std::byte* gradients =
         scratch_ + (plan_.gradients_bytes > 0 ? plan_.logits_bytes : 0);
     multiply(products.dx, gradients, weight,
              static_cast<std::byte*>(args.outputs[0]) +
                  first * c.width * size_of(plan_.dtype));
     add_weight(products, chunk, x, gradients, static_cast<T*>(args.outputs[1]));
+  }
+
+  // To rows of logits, while they are near.
+  void add_bias(const T* bias, T* logits, std::int64_t rows) const {
+    if (bias == nullptr) return;
+    const std::int64_t classes = plan_.chunks.classes;
+    for (T* end = logits + rows * classes; logits < end; logits += classes) {
+      for (std::int64_t i = 0; i < classes; ++i) logits[i] += bias[i];
+    }
+  }
+
+  // The bias's gradient: every class's rows in order, whoever sums them.
+  void sum_rows(const T* gradients, std::int64_t rows, bool more, T* dbias) {
+    constexpr std::int64_t kClasses = 512;
+    const std::int64_t classes = plan_.chunks.classes;
+    auto part = [&](std::int64_t index) {
+      const std::int64_t first = index * kClasses;
+      const std::int64_t count = std::min(kClasses, classes - first);
+      T sums[kClasses] = {};
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const T* from = gradients + row * classes + first;
+        for (std::int64_t i = 0; i < count; ++i) sums[i] += from[i];
+      }
+      T* to = dbias + first;
+      for (std::int64_t i = 0; i < count; ++i) {
+        to[i] = more ? to[i] + sums[i] : sums[i];
+      }
+    };
+    threads_.for_each_chunk((classes + kClasses - 1) / kClasses, part);
   }
 
   // Into the gradients, from their element `first` on, where they have 16 bits.

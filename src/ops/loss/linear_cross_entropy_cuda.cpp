@@ -18,6 +18,32 @@ constexpr std::int64_t kAlignment = 256;
 // The library's fast products want rows that begin on 16 bytes.
 constexpr std::int64_t kRowElements = 64;
 
+// Sums over rows, of 64 classes at a time by eight threads each; `more`: they
+// are added to what is there.
+constexpr std::string_view kSumRows = R"(  typedef $C C;
+  C* const parts = shared_lanes<C>();
+  const u32 column = threadIdx.x % 64;
+  for (u64 tile = block; tile * 64 < $classes; tile += blocks) {
+    const u64 j = tile * 64 + column;
+    C sum = 0;
+    if (j < $classes) {
+#pragma unroll 8
+      for (u32 row = threadIdx.x / 64; row < $rows; row += 8) {
+        sum = add(sum, (C)load($gradients[(u64)row * $step + j]));
+      }
+    }
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x < 64 && j < $classes) {
+      for (u32 part = 1; part < 8; ++part) {
+        sum = add(sum, parts[part * 64 + column]);
+      }
+      out2[j] = $more ? add(out2[j], sum) : sum;
+    }
+    __syncthreads();
+  }
+)";
+
 class Stages {
  public:
   Stages(const KernelQuery& query, bool gradient, const CudaSettings& settings)
@@ -26,6 +52,7 @@ class Stages {
     const graph::TensorType& weight =
         query.inputs[static_cast<std::size_t>(x_ + 1)];
     chunks_ = LinearChunks::of(x, weight, *query.attrs);
+    bias_ = query.inputs.size() == static_cast<std::size_t>(x_ + 4);
     dtype_ = x.dtype;
     compute_ = wide_dtype(dtype_);
     tf32_ = settings.tf32 && dtype_ == DType::f32;
@@ -57,12 +84,17 @@ class Stages {
 
  private:
   std::string zeros() const {
-    return cuda_text(R"(  for (u64 i = block * 512 + threadIdx.x; i < $N;
+    std::string text;
+    for (std::size_t i = 1; i < query_.outputs.size(); ++i) {
+      text += cuda_text(R"(  for (u64 i = block * 512 + threadIdx.x; i < $N;
        i += blocks * 512) {
-    out1[i] = 0;
+    out$number[i] = 0;
   }
 )",
-                     {{"N", query_.outputs[1].shape.elements()}});
+                        {{"N", query_.outputs[i].shape.elements()},
+                         {"number", static_cast<std::int64_t>(i)}});
+    }
+    return text;
   }
 
   cuda::Product product(std::int64_t m, std::int64_t n, std::int64_t k,
@@ -102,6 +134,7 @@ class Stages {
     for (const Part& part : parts()) add_scores(x, rows, part);
     add_rows(first, rows);
     if (!gradient_) return;
+    if (bias_) add_dbias(rows, first > 0);
     bool more = false;
     for (const Part& part : parts()) {
       add_dx(x, rows, part, more);
@@ -165,25 +198,48 @@ class Stages {
     const graph::TensorType scores{compute_, Shape{rows, chunks_.classes}};
     const std::string logits = "((T*)scratch)";
     const std::string step = fmt::format("(I){}", step_);
-    const std::string type(cuda_type(dtype_));
     const std::string labels = fmt::format("(in{} + {})", x_ + 2, first);
+    const std::string bias = bias_ ? fmt::format("in{}", x_ + 3) : "";
+    const SparseRows of{logits, step, labels, bias};
     const std::string text =
-        gradient_
-            ? sparse_grad_text(
-                  fmt::format("(in0 + {})", first), logits, step, labels, type,
-                  fmt::format("(({}*)(scratch + {}))", type, gradients_at_))
-            : sparse_loss_text(logits, step, labels,
-                               fmt::format("(out0 + {})", first));
+        gradient_ ? sparse_grad_text(of, fmt::format("(in0 + {})", first),
+                                     cuda_type(dtype_), gradients_text())
+                  : sparse_loss_text(of, fmt::format("(out0 + {})", first));
     cuda::OpCode made = rows_cuda(query_, scores, text);
     auto& function = std::get<cuda::Function>(made.stages[0]);
     function.one_block_seconds /= static_cast<double>(chunks_.count());
     code_.stages.emplace_back(std::move(function));
   }
 
+  void add_dbias(std::int64_t rows, bool more) {
+    const std::int64_t classes = chunks_.classes;
+    const double sums =
+        static_cast<double>(rows) * static_cast<double>(classes);
+    const graph::Cost cost{
+        .flops = sums,
+        .bytes = sums * static_cast<double>(size_of(dtype_)) +
+                 static_cast<double>(classes * size_of(compute_))};
+    code_.stages.emplace_back(
+        cuda_function(query_,
+                      cuda_text(kSumRows, {{"C", cuda_type(compute_)},
+                                           {"classes", classes},
+                                           {"rows", rows},
+                                           {"step", step_},
+                                           {"gradients", gradients_text()},
+                                           {"more", more ? "true" : "false"}}),
+                      cuda_blocks((classes + 63) / 64), cost));
+  }
+
+  std::string gradients_text() const {
+    return fmt::format("(({}*)(scratch + {}))", cuda_type(dtype_),
+                       gradients_at_);
+  }
+
   const KernelQuery& query_;
   bool gradient_;
   int x_;
   LinearChunks chunks_;
+  bool bias_ = false;
   DType dtype_ = DType::f32;    // of operands
   DType compute_ = DType::f32;  // of logits
   bool tf32_ = false;

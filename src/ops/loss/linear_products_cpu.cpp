@@ -105,6 +105,7 @@ Result<LinearPlan> plan_linear(const graph::KernelQuery& query, bool gradient,
   plan.dtype = query.inputs[x].dtype;
   plan.compute = wide_dtype(plan.dtype);
   plan.gradient = gradient;
+  plan.bias = query.inputs.size() == x + 4;
   plan.weight_rows = query.inputs[x + 1].shape.extent(0);
   plan.panel_width = query.inputs[x + 1].shape.extent(1);
   const std::int64_t bytes = size_of(plan.compute);

@@ -30,6 +30,7 @@ struct LinearPlan {
   DType dtype = DType::f32;    // of operands
   DType compute = DType::f32;  // of logits and the weight's gradient
   bool gradient = false;
+  bool bias = false;             // is added to the logits: the last input
   std::int64_t panel_rows = 0;   // of the weight
   std::int64_t panel_width = 0;  // a whole row of it
   std::int64_t weight_rows = 0;

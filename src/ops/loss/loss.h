@@ -2,6 +2,7 @@
 // the mean over all other axes.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "graph/builder.h"
@@ -18,14 +19,15 @@ graph::ValueId softmax_cross_entropy(graph::Builder& builder,
 graph::ValueId sparse_softmax_cross_entropy(graph::Builder& builder,
                                             graph::ValueId logits,
                                             graph::ValueId labels);
-// sparse_softmax_cross_entropy of the logits x W, x [..., D], without ever
-// holding them whole: they are made in chunks of rows, again for backward. The
-// weight is [D, V], or [V, D] where it is `transposed`, as a table of
-// embeddings is.
+// sparse_softmax_cross_entropy of the logits x W + bias, x [..., D], without
+// ever holding them whole: they are made in chunks of rows, again for backward.
+// The weight is [D, V], or [V, D] where it is `transposed`, as a table of
+// embeddings is. The bias [V] is f32 beside bf16 and f16.
 graph::ValueId linear_cross_entropy(graph::Builder& builder, graph::ValueId x,
                                     graph::ValueId weight,
                                     graph::ValueId labels,
-                                    bool transposed = false);
+                                    bool transposed = false,
+                                    std::optional<graph::ValueId> bias = {});
 // 1 where the first largest element of a row is the labelled one, else 0, in
 // f32. Labels: i32 class indices, or dense rows of the scores' type.
 graph::ValueId argmax_equals(graph::Builder& builder, graph::ValueId scores,

@@ -1,5 +1,7 @@
 #include "ops/loss/loss_cuda.h"
 
+#include <fmt/core.h>
+
 #include <array>
 
 #include "ops/softmax/rows_cuda.h"
@@ -41,7 +43,8 @@ constexpr std::string_view kDenseGrad = R"(    const C dy = load(in0[row]);
 )";
 
 // A label outside of the classes gives NaN and reads nothing.
-constexpr std::string_view kSparse = R"(    const T* x = $x + row * $step;
+constexpr std::string_view kSparse =
+    R"(    const $Row x = {$x + row * $step$bias};
     const i64 label = $labels[row];
     const C top = row_max<Threads, C>(x, n);
     const C sum = row_exp_sum<Threads>(x, n, top);
@@ -55,7 +58,7 @@ constexpr std::string_view kSparse = R"(    const T* x = $x + row * $step;
 )";
 
 constexpr std::string_view kSparseGrad = R"(    const C dy = load($dy[row]);
-    const T* x = $x + row * $step;
+    const $Row x = {$x + row * $step$bias};
     const i64 label = $labels[row];
     $G* dx = $dx + row * $step;
     const C top = row_max<Threads, C>(x, n);
@@ -81,15 +84,26 @@ constexpr std::string_view kArgmaxDense =
     if (Threads::lane() == 0) out0[row] = best == label ? 1.0f : 0.0f;
 )";
 
+// `text` with what it has of rows filled in.
+std::string of_rows(std::string_view text, const SparseRows& rows) {
+  const bool biased = !rows.bias.empty();
+  return cuda_text(text,
+                   {{"Row", biased ? "Biased<T>" : "T*"},
+                    {"x", rows.x},
+                    {"step", rows.step},
+                    {"bias", biased ? fmt::format(", {}", rows.bias) : ""},
+                    {"labels", rows.labels}});
+}
+
 std::string text_of(const KernelQuery& query) {
   const std::string_view op = query.op->name;
   if (op == "softmax_cross_entropy") return std::string(kDense);
   if (op == "softmax_cross_entropy_grad") return std::string(kDenseGrad);
   if (op == "sparse_softmax_cross_entropy") {
-    return sparse_loss_text("in0", "n", "in1", "out0");
+    return sparse_loss_text({"in0", "n", "in1"}, "out0");
   }
   if (op == "sparse_softmax_cross_entropy_grad") {
-    return sparse_grad_text("in0", "in1", "n", "in2", "T", "out0");
+    return sparse_grad_text({"in1", "n", "in2"}, "in0", "T", "out0");
   }
   return std::string(query.inputs[1].dtype == DType::i32 ? kArgmaxSparse
                                                          : kArgmaxDense);
@@ -104,21 +118,14 @@ Result<cuda::OpCode> code(const KernelQuery& query, const CudaSettings&) {
 
 }  // namespace
 
-std::string sparse_loss_text(std::string_view x, std::string_view step,
-                             std::string_view labels, std::string_view loss) {
-  return cuda_text(
-      kSparse, {{"x", x}, {"step", step}, {"labels", labels}, {"loss", loss}});
+std::string sparse_loss_text(const SparseRows& rows, std::string_view loss) {
+  return of_rows(cuda_text(kSparse, {{"loss", loss}}), rows);
 }
 
-std::string sparse_grad_text(std::string_view dy, std::string_view x,
-                             std::string_view step, std::string_view labels,
+std::string sparse_grad_text(const SparseRows& rows, std::string_view dy,
                              std::string_view type, std::string_view dx) {
-  return cuda_text(kSparseGrad, {{"dy", dy},
-                                 {"x", x},
-                                 {"step", step},
-                                 {"labels", labels},
-                                 {"G", type},
-                                 {"dx", dx}});
+  return of_rows(cuda_text(kSparseGrad, {{"dy", dy}, {"G", type}, {"dx", dx}}),
+                 rows);
 }
 
 std::span<const CudaKernels> loss_cuda_kernels() {

@@ -68,9 +68,10 @@ void cross_entropy_grad(const std::vector<RefTensor>& inputs,
   }
 }
 
-// x [rows, D] times the weight, [D, V] or [V, D].
+// x [rows, D] times the weight, [D, V] or [V, D], and a bias where there is
+// one.
 RefTensor logits_of(const RefTensor& x, const RefTensor& weight,
-                    const graph::Attrs& attrs) {
+                    const RefTensor* bias, const graph::Attrs& attrs) {
   const bool turned = attrs.get<bool>("transposed");
   const std::size_t width = classes_of(x);
   const auto classes =
@@ -80,6 +81,9 @@ RefTensor logits_of(const RefTensor& x, const RefTensor& weight,
                                         static_cast<std::int64_t>(classes)}},
                    Values(rows * classes)};
   for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t v = 0; bias != nullptr && v < classes; ++v) {
+      logits.values[row * classes + v] = bias->values[v];
+    }
     for (std::size_t j = 0; j < width; ++j) {
       for (std::size_t v = 0; v < classes; ++v) {
         logits.values[row * classes + v] +=
@@ -94,8 +98,9 @@ RefTensor logits_of(const RefTensor& x, const RefTensor& weight,
 void linear_cross_entropy(const std::vector<RefTensor>& inputs,
                           const graph::Attrs& attrs,
                           std::vector<RefTensor>& outputs) {
-  cross_entropy({logits_of(inputs[0], inputs[1], attrs), inputs[2]}, attrs,
-                outputs);
+  const RefTensor* const bias = inputs.size() == 4 ? &inputs[3] : nullptr;
+  cross_entropy({logits_of(inputs[0], inputs[1], bias, attrs), inputs[2]},
+                attrs, outputs);
 }
 
 void linear_cross_entropy_grad(const std::vector<RefTensor>& inputs,
@@ -103,7 +108,8 @@ void linear_cross_entropy_grad(const std::vector<RefTensor>& inputs,
                                std::vector<RefTensor>& outputs) {
   const RefTensor& x = inputs[1];
   const RefTensor& weight = inputs[2];
-  const RefTensor logits = logits_of(x, weight, attrs);
+  const RefTensor* const bias = inputs.size() == 5 ? &inputs[4] : nullptr;
+  const RefTensor logits = logits_of(x, weight, bias, attrs);
   std::vector<RefTensor> made = {logits};
   cross_entropy_grad({inputs[0], logits, inputs[3]}, attrs, made);
   const bool turned = attrs.get<bool>("transposed");
@@ -113,6 +119,9 @@ void linear_cross_entropy_grad(const std::vector<RefTensor>& inputs,
     std::fill(output.values.begin(), output.values.end(), 0.0);
   }
   for (std::size_t row = 0; row * width < x.values.size(); ++row) {
+    for (std::size_t v = 0; bias != nullptr && v < classes; ++v) {
+      outputs[2].values[v] += made[0].values[row * classes + v];
+    }
     for (std::size_t j = 0; j < width; ++j) {
       for (std::size_t v = 0; v < classes; ++v) {
         const std::size_t at = turned ? v * width + j : j * classes + v;

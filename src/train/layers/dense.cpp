@@ -63,9 +63,13 @@ Result<LayerResult> build_dense(LayerContext& context) {
   }
   const ValueId product =
       ops::matmul(context.builder, head.x, head.weight, false, head.transposed);
-  LayerResult result = context.activate(context.add_bias(product, layer.units));
-  const bool plain = result.value == product || result.activation == "softmax";
-  if (plain && result.logits == product) result.head = head;
+  const ValueId logits = context.add_bias(product, layer.units);
+  if (const Parameter* bias = context.find_parameter(context.name + "/bias")) {
+    head.bias = bias->value;
+  }
+  LayerResult result = context.activate(logits);
+  const bool plain = result.value == logits || result.activation == "softmax";
+  if (plain && result.logits == logits) result.head = head;
   return result;
 }
 

@@ -33,7 +33,8 @@ struct NetworkOptions {
 struct LinearHead {
   graph::ValueId x;
   graph::ValueId weight;
-  bool transposed = false;  // the weight is [V, D]
+  bool transposed = false;                  // the weight is [V, D]
+  std::optional<graph::ValueId> bias = {};  // as it is kept
 };
 
 // What a layer makes.
@@ -43,7 +44,7 @@ struct LayerResult {
   // logits where they can, because that is numerically safe.
   graph::ValueId logits;
   std::string activation = "linear";
-  std::optional<LinearHead> head;  // where the logits are x W, without a bias
+  std::optional<LinearHead> head;  // where the logits are of a product alone
 
   explicit LayerResult(graph::ValueId made = {}) : value(made), logits(made) {}
 };

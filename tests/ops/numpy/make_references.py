@@ -14,8 +14,8 @@ from dense_cases import (dropout, loss, matmul, movement, random_fills,
                          reduction, softmax, update)
 from elementwise_cases import elementwise, more_elementwise
 from move_cases import indexing, moves, packing, resize
-from network_cases import (convolution, embedding, linear_loss, normalization,
-                           pooling)
+from network_cases import (biased_linear_loss, convolution, embedding,
+                           linear_loss, normalization, pooling)
 from recurrent_cases import recurrent
 
 
@@ -27,7 +27,8 @@ def main():
     for family in (elementwise, movement, matmul, reduction, softmax, loss,
                    dropout, update, more_elementwise, moves, indexing,
                    resize, embedding, linear_loss, normalization, pooling,
-                   random_fills, recurrent, packing, convolution, attention):
+                   random_fills, recurrent, packing, convolution, attention,
+                   biased_linear_loss):
         family()
     for family, cases in CASES.items():
         lines = ",\n".join(json.dumps(c, separators=(",", ":"),

@@ -72,6 +72,19 @@ def linear_loss():
              name="linear_cross_entropy_grad" + end)
 
 
+def biased_linear_loss():
+    x, weight, bias, dy = f32(7, 4), f32(4, 11), f32(11), f32(7)
+    labels = integers(7, high=11)
+    one_hot = np.eye(11)[labels]
+    X, W, B, DY = wide(x, weight, bias, dy)
+    share = softmax_of(X @ W + B)
+    case("loss", "linear_cross_entropy", [x, weight, labels, bias],
+         -(one_hot * np.log(share)).sum(-1), name="linear_cross_entropy_bias")
+    g = DY[:, None] * (share - one_hot)
+    case("loss", "linear_cross_entropy_grad", [dy, x, weight, labels, bias],
+         (g @ W.T, X.T @ g, g.sum(0)), name="linear_cross_entropy_grad_bias")
+
+
 def normalized(x, axes, epsilon, mean=None, variance=None):
     """xhat, mean and 1 / deviation over `axes`, which stay as extent 1."""
     if mean is None:

@@ -65,28 +65,37 @@ void add_sparse(std::vector<OpRecord>& records, const std::string& name,
   records.push_back(record);
 }
 
-// Both ways round of the weight.
+// Both ways round of the weight, with a bias and without.
 void add_linear(std::vector<OpRecord>& records, const std::string& name,
                 const Shape& rows, std::int64_t width, std::int64_t classes,
                 Range labels, bool differences) {
-  for (const bool transposed : {false, true}) {
+  for (const int form : {0, 1, 2, 3}) {
+    const bool transposed = (form & 1) != 0;
+    const bool biased = (form & 2) != 0;
+    const std::string full_name =
+        name + (transposed ? "_tied" : "") + (biased ? "_bias" : "");
     const graph::TensorType x{DType::f32, with_classes(rows, width)};
     const graph::TensorType weight{
         DType::f32, transposed ? Shape{classes, width} : Shape{width, classes}};
     OpRecord record;
-    record.name = "linear_cross_entropy_" + name + (transposed ? "_tied" : "");
+    record.name = "linear_cross_entropy_" + full_name;
     record.op = find_op("linear_cross_entropy");
     if (transposed) record.attrs = {{"transposed", true}};
     record.inputs = {x, weight, {DType::i32, rows}};
     record.ranges = {{-2, 2}, {-1, 1}, labels};
     if (differences) record.gradient_of = {0, 1};
+    if (biased) {
+      record.inputs.push_back({DType::f32, Shape{classes}});
+      record.ranges.push_back({-1, 1});
+      record.wide_inputs = {3};
+      if (differences) record.gradient_of.push_back(3);
+    }
     records.push_back(record);
-    record.name =
-        "linear_cross_entropy_grad_" + name + (transposed ? "_tied" : "");
+    record.name = "linear_cross_entropy_grad_" + full_name;
     record.op = find_op("linear_cross_entropy_grad");
     record.inputs.insert(record.inputs.begin(), {DType::f32, rows});
     record.ranges.insert(record.ranges.begin(), {-1, 1});
-    record.wide_inputs = {0};
+    record.wide_inputs = biased ? std::vector{0, 4} : std::vector{0};
     record.gradient_of.clear();
     records.push_back(record);
   }
@@ -132,6 +141,7 @@ std::vector<OpRecord> loss_records() {
   add_linear(records, "one_class", {5}, 4, 1, {0, 0, true}, true);
   add_linear(records, "narrow", {6}, 1, 9, {0, 8, true}, true);
   add_linear(records, "sequence", {3, 5}, 33, 47, {0, 46, true}, true);
+  add_linear(records, "no_rows", {0}, 4, 600, {0, 599, true}, false);
   add_linear(records, "bad_labels", {40}, 6, 5, {-3, 8, true}, false);
   // Several chunks of rows, the last with fewer; several panels of the weight.
   add_linear(records, "chunks", {301}, 33, 9001, {0, 9000, true}, false);
