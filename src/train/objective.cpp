@@ -92,9 +92,12 @@ Result<ValueId> example_losses(Builder& builder, const std::string& loss,
   builder.set_scope("loss");
   if (!whole_logits) {
     const LinearHead& head = *network.head;
-    return ops::per_example_mean(
+    builder.set_place(head.place);
+    const ValueId losses = ops::per_example_mean(
         builder, ops::linear_cross_entropy(builder, head.x, head.weight, labels,
                                            head.transposed, head.bias));
+    builder.set_place(graph::Place::home);
+    return losses;
   }
   if (loss == "binary_crossentropy") {
     return network.last_activation == "sigmoid"
@@ -191,9 +194,11 @@ std::vector<std::string> notes_on_loss(const TrainSpec& train,
   if (!network.head) {
     notes.push_back(fmt::format(
         "loss {}: the logits of {} classes are held whole: a last `dense` "
-        "without an activation, or with softmax{}, can be part of the loss, "
+        "without an activation, or with softmax{}{}, can be part of the loss, "
         "which then holds some rows of them at a time",
         loss, builder.type(network.output).shape.extent(-1),
+        // A narrower layer's sums would be f32.
+        train.precision == DType::f64 ? ", in f64 as the job" : "",
         train.metrics.empty() ? "" : ", and without metrics"));
   } else if (!logits_are_whole(train, network, builder)) {
     notes.push_back(

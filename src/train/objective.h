@@ -25,9 +25,9 @@ Result<LabelType> label_type(const std::string& loss, const Shape& output,
 // From how many classes on the last product is taken into the loss, so that
 // the logits are never whole.
 inline constexpr std::int64_t kManyClasses = 4096;
-// Whether it is not: it is where the last layer is dense without a bias, linear
-// or softmax, no metric needs the logits as they are, and they are more than a
-// batch of few rows has.
+// Whether it is not: it is where the last layer is dense, linear or softmax,
+// its sums are of the master type, no metric needs the logits as they are, and
+// they are more than a batch of few rows has.
 bool logits_are_whole(const TrainSpec& train, const Network& network,
                       const graph::Builder& builder);
 

@@ -14,6 +14,11 @@ struct Family {
   std::vector<OpRecord> (*records)() = nullptr;
 };
 
+// Ops that are defined for what trains, f32 and f64, alone: its updates.
+inline bool is_wide_only(const Family& family, const OpRecord& record) {
+  return family.name == "update" || record.op->name.ends_with("_rows");
+}
+
 inline std::vector<Family> all_families() {
   return {{"elementwise", elementwise_records},
           {"movement", movement_records},

@@ -113,6 +113,23 @@ TEST(Loss, ShapesThatDoNotFitAreNamed) {
   EXPECT_NE(message.find("f32[B, 4]"), std::string::npos) << message;
 }
 
+TEST(Loss, ABiasIsAsLongAsTheClassesAndWide) {
+  for (const auto& [dtype, classes, fits] :
+       {std::tuple{DType::f32, 50, true}, std::tuple{DType::f32, 7, false},
+        std::tuple{DType::bf16, 50, false}}) {
+    Builder builder;
+    const auto x = builder.input("x", {DType::bf16, {Dim::batch(), 7}});
+    const auto weight = builder.input("weight", {DType::bf16, {7, 50}});
+    const auto labels = builder.input("labels", {DType::i32, {Dim::batch()}});
+    const auto bias = builder.input("bias", {dtype, {classes}});
+    linear_cross_entropy(builder, x, weight, labels, false, bias);
+    ASSERT_EQ(builder.ok(), fits);
+    if (fits) continue;
+    const std::string message = builder.status().error().message;
+    EXPECT_NE(message.find("perhaps a bias [V]"), std::string::npos) << message;
+  }
+}
+
 // Rows of a batch over 50,000 classes: what both devices hold of the logits.
 TEST(Loss, LogitsOfManyClassesAreHeldInChunks) {
   constexpr std::int64_t kClasses = 50'000;

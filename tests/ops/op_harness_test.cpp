@@ -15,14 +15,6 @@ void expect_none(const Mistakes& mistakes) {
   for (const std::string& mistake : mistakes) ADD_FAILURE() << mistake;
 }
 
-// Ops that are defined for f32 and f64 alone: updates of what is trained, and
-// the loss over many classes.
-bool is_wide_only(const Family& family, const OpRecord& record) {
-  const std::string_view op = record.op->name;
-  return family.name == "update" || op.ends_with("_rows") ||
-         op.starts_with("linear_cross_entropy");
-}
-
 void check_all(const Family& family, DType floating) {
   for (const OpRecord& record : family.records()) {
     ASSERT_NE(record.op, nullptr) << "record " << record.name << ": no such op";

@@ -61,8 +61,10 @@ TEST(StepGraphs, TheLossTakesTheLastProductInUnderASoftmaxToo) {
 
 // The loss would be f32 there.
 TEST(StepGraphs, ANarrowLastLayerOfAJobInF64HasWholeLogits) {
-  for (const char* activation : {"", "softmax"}) {
-    ModelSpec model{{64}, {dense(5000, activation, false)}};
+  for (const auto& [activation, bias] :
+       {std::pair{"", false}, std::pair{"softmax", false},
+        std::pair{"softmax", true}}) {
+    ModelSpec model{{64}, {dense(5000, activation, bias)}};
     TrainSpec train;
     train.batch = 64;
     train.loss = "sparse_categorical_crossentropy";
@@ -75,6 +77,72 @@ TEST(StepGraphs, ANarrowLastLayerOfAJobInF64HasWholeLogits) {
       EXPECT_EQ(
           count(made->train, "linear_cross_entropy", graph::Phase::forward),
           products);
+    }
+  }
+}
+
+// Nor does its weight: what crosses is a loss for each example.
+TEST(StepGraphs, TheLossTakesTheLastProductInWhereItsLayerRuns) {
+  for (const char* device : {"cpu", ""}) {
+    ModelSpec model{{64}, {dense(64, "", true), dense(5000, "", true)}};
+    model.layers.back().device = device;
+    TrainSpec train;
+    train.batch = 64;
+    train.loss = "sparse_categorical_crossentropy";
+    const auto made = build_step_graphs(model, train, Shape{}, "cuda:0");
+    ASSERT_TRUE(made) << made.error().message;
+    int found = 0;
+    for (const graph::Node& node : made->train.nodes) {
+      if (!node.op->name.starts_with("linear_cross_entropy")) continue;
+      ++found;
+      EXPECT_EQ(node.place == graph::Place::home, *device == '\0');
+    }
+    EXPECT_EQ(found, 2);
+  }
+}
+
+TEST(StepGraphs, ABiasOfManyClassesIsF32BesideHalves) {
+  const ModelSpec model{{64}, {dense(64, "", true), dense(5000, "", true)}};
+  TrainSpec train;
+  train.batch = 64;
+  train.loss = "sparse_categorical_crossentropy";
+  for (const DType precision : {DType::bf16, DType::f16}) {
+    train.precision = precision;
+    for (const int parts : {1, 2}) {
+      train.accumulation_steps = parts;
+      const auto made = build_step_graphs(model, train, Shape{}, "cpu");
+      ASSERT_TRUE(made) << made.error().message;
+      EXPECT_EQ(
+          count(made->train, "linear_cross_entropy", graph::Phase::forward), 1);
+    }
+  }
+}
+
+// Names may hold slashes: attention's own bias has this name, too.
+TEST(StepGraphs, AHeadWithoutABiasTakesNoOthers) {
+  LayerSpec table;
+  table.type = "embedding";
+  table.name = "words";
+  table.input_dim = 5000;
+  table.output_dim = 64;
+  LayerSpec attention;
+  attention.type = "multi_head_attention";
+  attention.name = "head";
+  attention.num_heads = 2;
+  attention.key_dim = 32;
+  LayerSpec last = dense(5000, "", false);
+  last.name = "head/query";
+  last.shared_with = "words";
+  const ModelSpec model{{40}, {table, attention, last}};
+  TrainSpec train;
+  train.batch = 4;
+  train.loss = "sparse_categorical_crossentropy";
+  const auto made =
+      build_step_graphs(model, train, Shape{40}, "cpu", DType::i32);
+  ASSERT_TRUE(made) << made.error().message;
+  for (const graph::Node& node : made->train.nodes) {
+    if (node.op->name == "linear_cross_entropy") {
+      EXPECT_EQ(node.inputs.size(), 3U);
     }
   }
 }

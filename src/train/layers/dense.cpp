@@ -53,7 +53,8 @@ Result<LayerResult> build_dense(LayerContext& context) {
                     context.shape().to_string()));
   }
   const std::int64_t width = context.channels();
-  LinearHead head{context.x(), ValueId(), !layer.shared_with.empty()};
+  LinearHead head{context.builder.place(), context.x(), ValueId(),
+                  !layer.shared_with.empty()};
   if (head.transposed) {
     PLIMSOLL_ASSIGN(head.weight, shared_table(context, width));
   } else {
@@ -64,8 +65,8 @@ Result<LayerResult> build_dense(LayerContext& context) {
   const ValueId product =
       ops::matmul(context.builder, head.x, head.weight, false, head.transposed);
   const ValueId logits = context.add_bias(product, layer.units);
-  if (const Parameter* bias = context.find_parameter(context.name + "/bias")) {
-    head.bias = bias->value;
+  if (layer.use_bias) {
+    head.bias = context.find_parameter(context.name + "/bias")->value;
   }
   LayerResult result = context.activate(logits);
   const bool plain = result.value == logits || result.activation == "softmax";

@@ -31,6 +31,7 @@ struct NetworkOptions {
 
 // A product whose result a loss can do without.
 struct LinearHead {
+  graph::Place place = graph::Place::home;  // where the layer runs
   graph::ValueId x;
   graph::ValueId weight;
   bool transposed = false;                  // the weight is [V, D]
