@@ -186,16 +186,21 @@ class TilesKernel final : public Kernel {
   }
 
  private:
-  static constexpr std::int64_t kColumns = 16;
+  static constexpr std::int64_t kColumns = 32;
 
   void pack(const Word* from, Word* to, const PackTile& tile) const {
     if (tile.rows < tiles_.rows || tile.columns < tiles_.columns) {
-      for (std::int64_t i = 0; i < tiles_.columns; ++i) {
-        std::fill_n(to + i * tiles_.column_stride, tiles_.rows, Word(0));
+      clear(to);
+    }
+    if (tiles_.packed_column == 1) {
+      for (std::int64_t row = 0; row < tile.rows; ++row) {
+        std::copy_n(from + row * tiles_.row_stride, tile.columns,
+                    to + row * tiles_.packed_row);
       }
+      return;
     }
     if constexpr (sizeof(Word) == 2) {
-      if (tile.rows == 2 && tiles_.column_stride == 2) {
+      if (tile.rows == 2 && tiles_.packed_column == 2) {
         return zip(from, to, tile.columns);
       }
     }
@@ -204,9 +209,21 @@ class TilesKernel final : public Kernel {
       for (std::int64_t row = 0; row < tile.rows; ++row) {
         const Word* line = from + row * tiles_.row_stride;
         for (std::int64_t i = first; i < end; ++i) {
-          to[row + i * tiles_.column_stride] = line[i];
+          to[row + i * tiles_.packed_column] = line[i];
         }
       }
+    }
+  }
+
+  // The padding, and what is about to be written.
+  void clear(Word* to) const {
+    const bool in_runs = tiles_.packed_column == 1;
+    const std::int64_t lines = in_runs ? tiles_.rows : tiles_.columns;
+    const std::int64_t words = in_runs ? tiles_.columns : tiles_.rows;
+    const std::int64_t stride =
+        in_runs ? tiles_.packed_row : tiles_.packed_column;
+    for (std::int64_t i = 0; i < lines; ++i) {
+      std::fill_n(to + i * stride, words, Word(0));
     }
   }
 
@@ -220,12 +237,19 @@ class TilesKernel final : public Kernel {
   }
 
   void unpack(const Word* from, Word* to, const PackTile& tile) const {
+    if (tiles_.packed_column == 1) {
+      for (std::int64_t row = 0; row < tile.rows; ++row) {
+        std::copy_n(from + row * tiles_.packed_row, tile.columns,
+                    to + row * tiles_.row_stride);
+      }
+      return;
+    }
     for (std::int64_t first = 0; first < tile.columns; first += kColumns) {
       const std::int64_t end = std::min(first + kColumns, tile.columns);
       for (std::int64_t row = 0; row < tile.rows; ++row) {
         Word* line = to + row * tiles_.row_stride;
         for (std::int64_t i = first; i < end; ++i) {
-          line[i] = from[row + i * tiles_.column_stride];
+          line[i] = from[row + i * tiles_.packed_column];
         }
       }
     }

@@ -19,6 +19,17 @@ bool pairs_up(const PackPlan& plan) {
                      });
 }
 
+// Of `count` runs, how many make a tile: a part of them, so that threads have
+// tiles to share.
+std::int64_t few_of(std::int64_t count) {
+  constexpr std::int64_t kLeast = 8;
+  constexpr std::int64_t kMost = 64;
+  for (std::int64_t few = std::min(count, kMost); few >= kLeast; --few) {
+    if (count % few == 0) return few;
+  }
+  return count;
+}
+
 }  // namespace
 
 WordPlan in_words(PackPlan plan, std::int64_t element_bytes) {
@@ -40,38 +51,48 @@ WordPlan in_words(PackPlan plan, std::int64_t element_bytes) {
 }
 
 std::optional<PackTiles> pack_tiles(const PackPlan& plan) {
-  if (plan.digits.size() < 2 || plan.digits.back().stride == 1) {
-    return std::nullopt;
-  }
-  const PackDigit& rows = plan.digits.back();
-  const PackDigit* columns = nullptr;
+  if (plan.digits.size() < 2) return std::nullopt;
+  const PackDigit& last = plan.digits.back();
+  const bool in_runs = last.stride == 1;
+  const PackDigit* columns = in_runs ? &last : nullptr;
+  const PackDigit* rows = in_runs ? nullptr : &last;
   PackTiles tiles;
-  tiles.rows = rows.count;
-  tiles.row_stride = rows.stride;
-  std::int64_t packed = rows.count;
+  const auto around = [&](std::int64_t count, const PackDigit& digit,
+                          std::int64_t skip, std::int64_t packed) {
+    tiles.around.insert(
+        tiles.around.begin(),
+        {count, digit.stride * skip, packed * skip,
+         static_cast<std::size_t>(digit.axis), digit.step * skip});
+    tiles.tiles *= count;
+  };
+  std::int64_t packed = last.count;
   for (std::size_t i = plan.digits.size() - 1; i-- > 0;) {
     const PackDigit& digit = plan.digits[i];
-    if (digit.stride == 1 && columns == nullptr) {
+    if (rows == nullptr) {
+      rows = &digit;
+      tiles.packed_row = packed;
+      tiles.rows = few_of(digit.count);
+      around(digit.count / tiles.rows, digit, tiles.rows, packed);
+    } else if (digit.stride == 1 && columns == nullptr) {
       columns = &digit;
-      tiles.columns = digit.count;
-      tiles.column_stride = packed;
+      tiles.packed_column = packed;
     } else {
-      tiles.around.insert(tiles.around.begin(),
-                          {digit.count, digit.stride, packed,
-                           static_cast<std::size_t>(digit.axis), digit.step});
-      tiles.tiles *= digit.count;
+      around(digit.count, digit, 1, packed);
     }
     packed *= digit.count;
   }
   if (columns == nullptr) return std::nullopt;
+  if (!in_runs) tiles.rows = rows->count;
+  tiles.row_stride = rows->stride;
+  tiles.columns = columns->count;
   for (std::size_t axis = 0; axis < plan.extents.size(); ++axis) {
     if (!plan.is_padded[axis]) continue;
     const auto step_of = [&](const PackDigit& digit) {
       return digit.axis == static_cast<int>(axis) ? digit.step : 0;
     };
     tiles.padded.push_back(
-        {axis, plan.extents[axis], step_of(rows), step_of(*columns)});
-    if (rows.axis == columns->axis) return std::nullopt;
+        {axis, plan.extents[axis], step_of(*rows), step_of(*columns)});
+    if (rows->axis == columns->axis) return std::nullopt;
   }
   return tiles;
 }

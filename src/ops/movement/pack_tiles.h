@@ -1,5 +1,6 @@
-// Packing as transpositions: most layouts put an axis innermost that lies in
-// strides, and one of stride 1 around it. Such tiles need no table of places.
+// Packing as tiles, which need no table of places: most layouts put an axis
+// innermost that lies in strides, and one of stride 1 around it, which is a
+// transposition; others have the axis of stride 1 innermost and are runs.
 #pragma once
 
 #include <optional>
@@ -17,12 +18,13 @@ struct WordPlan {
 WordPlan in_words(PackPlan plan, std::int64_t element_bytes);
 
 // Word (row, column) of a tile: row * row_stride + column in row-major memory,
-// row + column * column_stride packed.
+// row * packed_row + column * packed_column packed. One of these two is 1.
 struct PackTiles {
   std::int64_t rows = 1;
   std::int64_t row_stride = 0;
   std::int64_t columns = 1;
-  std::int64_t column_stride = 0;
+  std::int64_t packed_row = 1;
+  std::int64_t packed_column = 1;
 
   // The digits around a tile, outermost first.
   struct Around {
@@ -45,7 +47,8 @@ struct PackTiles {
   };
   std::vector<Padded> padded;
 };
-// Nothing for plans without such a pair of axes, or with both on a padded one.
+// Nothing for plans without an axis of stride 1, or with rows and columns on one
+// axis that is padded.
 std::optional<PackTiles> pack_tiles(const PackPlan& plan);
 
 // One tile: where it begins, and how much of it is no padding.
