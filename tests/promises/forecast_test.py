@@ -48,7 +48,7 @@ ADAMW = {"type": "adamw"}
 # From about 100 MiB to 8 GiB. The larger ones get their size from batches and
 # data: parameters would have to be written out as a checkpoint.
 JOBS = {
-    "wide, adam": shaped(1000, head(dense(5400, "relu")), 64),
+    "wide, adam": shaped(1000, head(dense(4900, "relu")), 64),
     "batch 10,000": shaped(1000, head(dense(128, "relu")), 10000),
     "data in memory": in_memory(
         shaped(500, head(dense(32, "tanh")), 256, 60000)),

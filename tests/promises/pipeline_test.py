@@ -108,8 +108,10 @@ class Pipeline(JobTest):
             source, shape, [layers[0], dense(2000, "relu"), layers[1]],
             [{"stage": "scale", "factor": 2}])
         self.assertGreater(time["compute"], 2 * time["input"], time)
-        grow = {"stage": "resize", "height": 160, "width": 160}
-        time = self.check_twenty_epochs(source, [160, 160], layers, [grow])
+        sizes = (320, shape[0])
+        there_and_back = [{"stage": "resize", "height": n, "width": n}
+                          for n in sizes]
+        time = self.check_twenty_epochs(source, shape, layers, there_and_back)
         self.assertGreater(time["input"], 2 * time["compute"], time)
 
     def test_slow_sides_of_a_billion(self):
