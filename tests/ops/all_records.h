@@ -1,6 +1,7 @@
 // The records of all families, by the family's name.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,11 @@ struct Family {
   std::string name;
   std::vector<OpRecord> (*records)() = nullptr;
 };
+
+// In the names of tests.
+inline void PrintTo(const Family& family, std::ostream* out) {
+  *out << family.name;
+}
 
 // Ops that are defined for what trains, f32 and f64, alone: its updates.
 inline bool is_wide_only(const Family& family, const OpRecord& record) {

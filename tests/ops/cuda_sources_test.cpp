@@ -1,14 +1,18 @@
 // Every function of every record compiles, for a new GPU and many for an old
 // one, and keeps what it works on in registers. Needs the CUDA module, no GPU.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <span>
 
 #include "device/cuda_device.h"
 #include "io/temporary_folder.h"
 #include "ops/all_records.h"
 #include "ops/cuda_kernels.h"
+#include "ops/cuda_prelude.h"
 #include "ops/in_dtype.h"
 
 namespace plimsoll::ops::testing {
@@ -66,6 +70,19 @@ std::string kernel_of(const cuda::Function& function) {
   return cuda_kernel_source({call}, pointers);
 }
 
+// Many kernels in one program, run_0, run_1, ...: the prelude is read once.
+std::string program_of(std::span<const cuda::Function> functions) {
+  const std::size_t prelude = cuda_prelude().size();
+  const std::string name = " run(";
+  std::string program(cuda_prelude());
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    std::string kernel = kernel_of(functions[i]).substr(prelude);
+    kernel.replace(kernel.rfind(name), name.size(), fmt::format(" run_{}(", i));
+    program += kernel;
+  }
+  return program;
+}
+
 class CudaSources : public ::testing::TestWithParam<Family> {};
 
 TEST_P(CudaSources, Compile) {
@@ -73,17 +90,23 @@ TEST_P(CudaSources, Compile) {
   if (!module) GTEST_SKIP() << module.error().message;
   // All for a new GPU and some for an old one: all for both take twice the
   // minutes.
+  constexpr std::size_t kTogether = 16;
   std::size_t every = 1;
   for (const std::string architecture : {"sm_90", "sm_75"}) {
-    const std::vector<cuda::Function> functions =
+    const std::vector<cuda::Function> all =
         functions_of(GetParam(), architecture);
-    ASSERT_FALSE(functions.empty());
-    for (std::size_t i = 0; i < functions.size(); i += every) {
-      const auto compiled =
-          (*module)->compile(kernel_of(functions[i]), architecture);
-      EXPECT_TRUE(compiled) << architecture << ": " << compiled.error().message
-                            << functions[i].body;
-      if (!compiled) return;
+    ASSERT_FALSE(all.empty());
+    std::vector<cuda::Function> chosen;
+    for (std::size_t i = 0; i < all.size(); i += every) {
+      chosen.push_back(all[i]);
+    }
+    for (std::size_t i = 0; i < chosen.size(); i += kTogether) {
+      const std::size_t count = std::min(kTogether, chosen.size() - i);
+      const std::string program =
+          program_of(std::span(chosen).subspan(i, count));
+      const auto compiled = (*module)->compile(program, architecture);
+      ASSERT_TRUE(compiled) << architecture << ": " << compiled.error().message
+                            << program.substr(cuda_prelude().size());
     }
     every = 4;
   }
