@@ -1,10 +1,7 @@
 #include "train/clipping.h"
 
-#include <fmt/core.h>
-
 #include "ops/elementwise/elementwise.h"
 #include "ops/reduction/reduction.h"
-#include "train/row_gradients.h"
 
 namespace plimsoll::train {
 namespace {
@@ -17,24 +14,16 @@ class Clipping {
   Clipping(Builder& builder, const OptimizerSpec& optimizer, ValueId gate)
       : builder_(builder), optimizer_(optimizer), gate_(gate) {}
 
-  Result<ClippedGradient> by_value(const Parameter& parameter,
-                                   ValueId gradient) {
-    if (rows_of(builder_, gradient)) {
-      return Error{
-          ErrorCode::bad_input,
-          fmt::format("optimizer {}: clipvalue cannot clip the gradient of "
-                      "`{}`, which is summed row by row in its update; use "
-                      "clipnorm or global_clipnorm",
-                      optimizer_.type, parameter.name)};
-    }
+  // Of a table this is the whole gradient, as a norm's would be.
+  ClippedGradient by_value(const Parameter& parameter, ValueId gradient) {
     enter(parameter);
     const double most = optimizer_.clipvalue;
     const ValueId clipped =
         ops::clip(builder_, unscaled(gradient), -most, most);
-    if (!gate_.valid() || !builder_.ok()) return ClippedGradient{clipped, {}};
+    if (!gate_.valid() || !builder_.ok()) return {clipped, {}};
     // The scale is out: what is left of the gate is open or closed.
     const ValueId one = ops::constant(builder_, builder_.type(gate_), 1);
-    return ClippedGradient{clipped, ops::where(builder_, gate_, one, gate_)};
+    return {clipped, ops::where(builder_, gate_, one, gate_)};
   }
 
   ValueId sum_of_squares(const Parameter& parameter, ValueId gradient) {
@@ -83,7 +72,7 @@ Result<std::vector<ClippedGradient>> clip_gradients(
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     ClippedGradient one{gradients[i], gate};
     if (optimizer.clipvalue > 0) {
-      PLIMSOLL_ASSIGN(one, clipping.by_value(parameters[i], gradients[i]));
+      one = clipping.by_value(parameters[i], gradients[i]);
     } else if (optimizer.clipnorm > 0) {
       one.gate =
           clipping.gate_of(clipping.sum_of_squares(parameters[i], gradients[i]),

@@ -111,7 +111,10 @@ class Updates {
       states.push_back(slot(parameter, name));
     }
     const auto& form = ops::update_form(rule_.rule);
-    const auto rows = rows_of(builder_, given.gradient);
+    // LAMB looks at whole parameters.
+    const auto rows = rule_.rule == ops::UpdateRule::lamb
+                          ? std::nullopt
+                          : rows_of(builder_, given.gradient);
     const ops::UpdateInputs inputs{
         parameter.value, rows ? rows->dy : given.gradient,
         states,          scalars_.rate,
@@ -149,24 +152,11 @@ class Updates {
   std::vector<StartValue> starts_;
 };
 
-// Rules that look at a whole parameter cannot do with the rows of a batch.
-Status check_tables(const Builder& builder, const OptimizerSpec& optimizer,
-                    std::span<const Parameter> parameters,
-                    std::span<const ValueId> gradients) {
-  if (optimizer.type != "lamb" && optimizer.type != "adafactor") return {};
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!rows_of(builder, gradients[i])) continue;
-    return Error{
-        ErrorCode::bad_input,
-        fmt::format("optimizer {}: `{}` is updated by the rows of a batch "
-                    "alone, and {} needs the whole table; use adam, adamw, "
-                    "rmsprop, adagrad or sgd",
-                    optimizer.type, parameters[i].name, optimizer.type)};
-  }
-  return {};
-}
-
 }  // namespace
+
+bool needs_whole_tables(const OptimizerSpec& optimizer) {
+  return optimizer.type == "lamb" || optimizer.type == "adafactor";
+}
 
 Result<UpdateCounters> add_counters(Builder& builder,
                                     const OptimizerSpec& optimizer,
@@ -191,8 +181,6 @@ Result<std::vector<StartValue>> add_updates(
     std::span<const Parameter> parameters, std::span<const ValueId> gradients,
     const UpdateScalars& scalars) {
   PLIMSOLL_RETURN_IF_ERROR(check_optimizer(optimizer));
-  PLIMSOLL_RETURN_IF_ERROR(
-      check_tables(builder, optimizer, parameters, gradients));
   PLIMSOLL_ASSIGN(
       const auto clipped,
       clip_gradients(builder, optimizer, parameters, gradients, scalars.gate));

@@ -38,10 +38,13 @@ struct StartValue {
   double value = 0;
 };
 
+// Whether the rule looks at a whole parameter, so that rows do not suffice.
+bool needs_whole_tables(const OptimizerSpec& optimizer);
+
 // Adds the optimiser's state and the updates; `gradients` stand in the order
 // of the parameters. A table whose whole gradient is that of one embedding is
-// updated in the rows of the batch alone (see ops/embedding/embedding.h): that
-// gradient is then never made.
+// updated in the rows of the batch alone (see ops/embedding/embedding.h), unless
+// the rule needs it whole: that gradient is then never made.
 Result<std::vector<StartValue>> add_updates(
     graph::Builder& builder, const OptimizerSpec& optimizer,
     std::span<const Parameter> parameters,

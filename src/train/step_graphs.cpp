@@ -193,18 +193,27 @@ class GraphMaker {
   void note_whole_tables(const Builder& builder,
                          std::span<const Parameter> parameters,
                          std::span<const ValueId> gradients) {
-    const OptimizerSpec& optimizer = train_.optimizer;
-    const bool clipped =
-        optimizer.clipnorm > 0 || optimizer.global_clipnorm > 0;
-    if (!clipped && !accumulates()) return;
+    const std::string why = why_whole_tables();
+    if (why.empty()) return;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (!rows_of(builder, gradients[i])) continue;
       graphs_.notes.push_back(fmt::format(
           "The gradient of `{}` is held as a whole table {}: without that, a "
           "step would hold the rows of its batch alone.",
-          parameters[i].name,
-          accumulates() ? "to be summed over batches" : "for its norm"));
+          parameters[i].name, why));
     }
+  }
+
+  std::string why_whole_tables() const {
+    const OptimizerSpec& optimizer = train_.optimizer;
+    if (accumulates()) return "to be summed over batches";
+    if (needs_whole_tables(optimizer)) {
+      return fmt::format("for {}", optimizer.type);
+    }
+    if (optimizer.clipvalue > 0) return "for clipvalue";
+    const bool by_norm =
+        optimizer.clipnorm > 0 || optimizer.global_clipnorm > 0;
+    return by_norm ? "for its norm" : "";
   }
 
   // Adds the gradients to states, and notes these for the update's graph.

@@ -167,6 +167,49 @@ TEST_F(EmbeddingModel, TrainingTouchesTheRowsOfItsBatchesAlone) {
   }
 }
 
+// An embedding is a product with one-hot rows, whose weight is updated whole.
+TEST_F(EmbeddingModel, WhatLooksAtWholeTablesUpdatesThemWhole) {
+  constexpr std::int64_t kTableRows = 6;
+  const std::vector<std::int32_t> indices = {1, 2, 2, 4, 1, 1, 4, 2, 1, 2};
+  std::vector<float> hot(indices.size() * kTableRows);
+  std::vector<float> labels(indices.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    hot[i * kTableRows + static_cast<std::size_t>(indices[i])] = 1;
+    labels[i] = static_cast<float>(i % 3);
+  }
+  write_npy(folder_ / "indices.npy", "<i4", 1, indices);
+  write_npy(folder_ / "hot.npy", "<f4", kTableRows, hot);
+  write_npy(folder_ / "y.npy", "<f4", 0, labels);
+  const auto trained = [&](Layer first, const char* weight, const char* file,
+                           const Optimizer& optimizer) {
+    first.name = "first";
+    first.use_bias = false;
+    first.kernel_initializer = first.embeddings_initializer = "ones";
+    Layer last = Dense(1);
+    last.kernel_initializer = "ones";
+    Sequential model{first, Flatten(), last};
+    model.compile(session_,
+                  {.optimizer = optimizer, .loss = mean_squared_error});
+    model.fit(data::from_npy(folder_ / file, folder_ / "y.npy").batch(4),
+              {.epochs = 3});
+    return model.weights(weight);
+  };
+  const std::vector<Optimizer> optimizers = {
+      LAMB{.learning_rate = 0.1, .weight_decay = 0.1},
+      Adafactor{.learning_rate = 0.1},
+      Adam{.learning_rate = 0.1, .clipvalue = 0.2}};
+  for (const Optimizer& optimizer : optimizers) {
+    const auto table = trained(Embedding(kTableRows, 3), "first/embeddings",
+                               "indices.npy", optimizer);
+    const auto kernel = trained(Dense(3), "first/kernel", "hot.npy", optimizer);
+    ASSERT_EQ(table.size(), kernel.size());
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      EXPECT_NEAR(table[i], kernel[i], 1e-6) << i;
+    }
+    EXPECT_NE(table[3], 1);
+  }
+}
+
 // As an f32, each of these would be its neighbour.
 TEST_F(EmbeddingModel, LargeIndicesAreNotRounded) {
   constexpr std::int64_t kStart = 1 << 24;

@@ -195,6 +195,12 @@ TEST(StepGraphs, GradientsOfWholeTablesAreNoted) {
   train.optimizer.global_clipnorm = 1;
   EXPECT_TRUE(notes());
   train.optimizer.global_clipnorm = 0;
+  train.optimizer.clipvalue = 1;
+  EXPECT_TRUE(notes());
+  train.optimizer.clipvalue = 0;
+  train.optimizer.type = "lamb";
+  EXPECT_TRUE(notes());
+  train.optimizer.type = "adam";
   train.accumulation_steps = 2;
   EXPECT_TRUE(notes());
 }
