@@ -86,6 +86,7 @@ struct Layer {
   bool causal = false;
   std::string mask;  // a layer above: 0 where a query does not see a key
   bool return_sequences = false;     // lstm, gru
+  bool unit_forget_bias = true;      // lstm: its forget gate starts at 1
   std::int64_t sequence_length = 0;  // position_embedding: rows of its table
   std::string shared_with;           // dense: the embedding whose table it uses
   std::int64_t input_dim = 0;        // embedding

@@ -23,10 +23,18 @@ void initialize(const Parameter& parameter, DType dtype, std::int64_t seed,
   const ops::RandomStream stream{static_cast<std::uint64_t>(seed),
                                  static_cast<std::uint64_t>(position),
                                  static_cast<std::uint64_t>(first)};
+  const auto fill = [&](auto values) {
+    ops::initialize(values, initializer, fans, stream);
+    const auto here = [&](std::int64_t element) {
+      return std::clamp<std::int64_t>(element - first, 0, std::ssize(values));
+    };
+    std::fill(values.begin() + here(parameter.ones_begin),
+              values.begin() + here(parameter.ones_end), 1);
+  };
   if (dtype == DType::f64) {
-    ops::initialize(values_of<double>(bytes), initializer, fans, stream);
+    fill(values_of<double>(bytes));
   } else {
-    ops::initialize(values_of<float>(bytes), initializer, fans, stream);
+    fill(values_of<float>(bytes));
   }
 }
 

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
 #include "plimsoll/plimsoll.h"
+#include "train/initial_state.h"
 
 namespace plimsoll::train::testing {
 namespace {
@@ -53,6 +55,47 @@ TEST(Functional, ASkipComputesWhatItSays) {
       for (std::size_t k = 0; k < 3; ++k) sum += first[k] * B[3 * k + j];
       EXPECT_NEAR(made[3 * i + j], sum, 1e-5);
     }
+  }
+}
+
+// As in Keras: gates in, forget, candidate, out.
+TEST(Functional, TheForgetGateOfAnLstmStartsOpen) {
+  Session session({.host = "1GiB", .threads = 2});
+  const auto bias_of = [&](Layer lstm) {
+    Sequential model{std::move(lstm), Dense(3)};
+    model.compile(session, {.optimizer = SGD{.learning_rate = 1e-30}});
+    model.fit(
+        data::random(8, {5, 2}, data::Dataset::Labels::uniform, {3}).batch(8),
+        {.epochs = 1});
+    auto bias = model.weights("lstm_1/bias");
+    for (double& value : bias) value = std::round(value);  // of such a rate
+    return bias;
+  };
+  using Values = std::vector<double>;
+  EXPECT_EQ(bias_of(LSTM(2)), (Values{0, 0, 1, 1, 0, 0, 0, 0}));
+  Layer closed = LSTM(2);
+  closed.unit_forget_bias = false;
+  EXPECT_EQ(bias_of(closed), Values(8, 0));
+}
+
+TEST(Functional, ParametersStartAlikeInPieces) {
+  Parameter parameter{"bias", {}, "he_normal", 3, 5};
+  parameter.ones_begin = 4;
+  parameter.ones_end = 7;
+  const auto values = [&](std::int64_t first, std::int64_t count) {
+    std::vector<float> piece(static_cast<std::size_t>(count));
+    initialize(parameter, DType::f32, 9, 2, first,
+               std::as_writable_bytes(std::span(piece)));
+    return piece;
+  };
+  const std::vector<float> whole = values(0, 10);
+  for (std::int64_t first = 0; first < 10; ++first) {
+    for (std::int64_t count = 0; first + count <= 10; ++count) {
+      const auto begin = whole.begin() + first;
+      EXPECT_EQ(values(first, count), std::vector(begin, begin + count));
+    }
+    EXPECT_EQ(whole[static_cast<std::size_t>(first)] == 1,
+              first >= 4 && first < 7);
   }
 }
 

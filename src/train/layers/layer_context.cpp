@@ -72,6 +72,14 @@ ValueId LayerContext::add_bias(ValueId value, std::int64_t channels) {
                             channels, channels));
 }
 
+void LayerContext::start_bias_at_one(std::int64_t begin, std::int64_t end) {
+  for (Parameter& one : parameters_) {
+    if (one.name != name + "/bias") continue;
+    one.ones_begin = begin;
+    one.ones_end = end;
+  }
+}
+
 LayerResult LayerContext::activate(ValueId value) const {
   LayerResult result(value);
   const std::string& function = layer.activation;

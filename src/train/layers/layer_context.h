@@ -17,6 +17,9 @@ struct Parameter {
   std::string initializer;
   std::int64_t fan_in = 1;
   std::int64_t fan_out = 1;
+  // Elements that start at 1 whatever the initializer says: [begin, end).
+  std::int64_t ones_begin = 0;
+  std::int64_t ones_end = 0;
 };
 
 struct NetworkOptions {
@@ -108,6 +111,8 @@ class LayerContext {
 
   // By a vector of one value a channel, which starts as bias_initializer says.
   graph::ValueId add_bias(graph::ValueId value, std::int64_t channels);
+  // Of the bias that was added.
+  void start_bias_at_one(std::int64_t begin, std::int64_t end);
   // The layer's own activation.
   LayerResult activate(graph::ValueId value) const;
 

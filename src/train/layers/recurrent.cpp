@@ -16,15 +16,21 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-constexpr LayerKey kKeys[] = {
-    {.key = "units",
-     .field = &Layer::units,
-     .needed = "`units`, the width of its state"},
-    {.key = "return_sequences", .field = &Layer::return_sequences},
+constexpr LayerKey kUnits = {.key = "units",
+                             .field = &Layer::units,
+                             .needed = "`units`, the width of its state"};
+constexpr LayerKey kReturnSequences = {.key = "return_sequences",
+                                       .field = &Layer::return_sequences};
+constexpr LayerKey kGruKeys[] = {kUnits, kReturnSequences, keys::kUseBias,
+                                 keys::kKernelInitializer,
+                                 keys::kBiasInitializer};
+constexpr LayerKey kLstmKeys[] = {
+    kUnits,
+    kReturnSequences,
+    {.key = "unit_forget_bias", .field = &Layer::unit_forget_bias},
     keys::kUseBias,
     keys::kKernelInitializer,
-    keys::kBiasInitializer,
-};
+    keys::kBiasInitializer};
 
 Status check(const LayerContext& context) {
   if (context.shape().rank() == 3) return {};
@@ -70,6 +76,10 @@ Result<LayerResult> give(LayerContext& context, ValueId states) {
 Result<LayerResult> build_lstm(LayerContext& context) {
   PLIMSOLL_RETURN_IF_ERROR(check(context));
   const Sums sums = sums_of(context, 4);
+  if (context.layer.use_bias && context.layer.unit_forget_bias) {
+    const std::int64_t units = context.layer.units;  // of the second gate
+    context.start_bias_at_one(units, 2 * units);
+  }
   return give(context, ops::lstm(context.builder, sums.gates, sums.recurrent));
 }
 
@@ -96,8 +106,8 @@ Layer with(const char* type, std::int64_t units, bool return_sequences) {
 
 }  // namespace
 
-const LayerDef kLstm = {.type = "lstm", .keys = kKeys, .build = build_lstm};
-const LayerDef kGru = {.type = "gru", .keys = kKeys, .build = build_gru};
+const LayerDef kLstm = {.type = "lstm", .keys = kLstmKeys, .build = build_lstm};
+const LayerDef kGru = {.type = "gru", .keys = kGruKeys, .build = build_gru};
 
 }  // namespace train
 
