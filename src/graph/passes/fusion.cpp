@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <queue>
 #include <string>
@@ -35,6 +37,42 @@ bool can_join(const Graph& graph, const Node& node) {
                      });
 }
 
+// A bit a unit, many at a time: each node is held against all before it.
+class UnitSet {
+ public:
+  explicit UnitSet(std::size_t count) : words_((count + 63) / 64, 0) {}
+
+  bool has(std::size_t unit) const {
+    return (words_[unit / 64] >> unit % 64 & 1) != 0;
+  }
+  void add(std::size_t unit) { words_[unit / 64] |= bit(unit); }
+  void remove(std::size_t unit) { words_[unit / 64] &= ~bit(unit); }
+  void add_all(const UnitSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      words_[i] |= other.words_[i];
+    }
+  }
+  // Whether `found` holds for one of them.
+  template <class F>
+  bool any(const F& found) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      for (std::uint64_t left = words_[i]; left != 0; left &= left - 1) {
+        if (found(64 * i + static_cast<std::size_t>(std::countr_zero(left)))) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  static std::uint64_t bit(std::size_t unit) {
+    return std::uint64_t{1} << unit % 64;
+  }
+
+  std::vector<std::uint64_t> words_;
+};
+
 // Nodes partitioned into units that run as one, kept free of cycles.
 class Units {
  public:
@@ -45,7 +83,7 @@ class Units {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       unit_of_[i] = i;
       members_.push_back({i});
-      before_.emplace_back(graph.nodes.size(), false);
+      before_.emplace_back(graph.nodes.size());
       for (const ValueId input : graph.nodes[i].inputs) {
         const NodeId producer = graph.value(input).producer;
         if (producer.valid()) add_before(i, unit_of_[producer.pos()]);
@@ -57,9 +95,6 @@ class Units {
   std::size_t unit_of(std::size_t node) const { return unit_of_[node]; }
   const std::vector<std::size_t>& members(std::size_t unit) const {
     return members_[unit];
-  }
-  bool runs_before(std::size_t first, std::size_t second) const {
-    return before_[second][first];
   }
 
  private:
@@ -83,10 +118,8 @@ class Units {
 
   void add_before(std::size_t unit, std::size_t earlier) {
     if (unit == earlier) return;
-    before_[unit][earlier] = true;
-    for (std::size_t i = 0; i < before_[unit].size(); ++i) {
-      if (before_[earlier][i]) before_[unit][i] = true;
-    }
+    before_[unit].add(earlier);
+    before_[unit].add_all(before_[earlier]);
   }
 
   void join_producers(std::size_t node) {
@@ -114,11 +147,12 @@ class Units {
 
   // Whether a third unit has to run after one of them and before the other.
   bool makes_cycle(std::size_t a, std::size_t b) const {
-    for (std::size_t i = 0; i < before_[a].size(); ++i) {
-      if (i != b && before_[a][i] && before_[i][b]) return true;
-      if (i != a && before_[b][i] && before_[i][a]) return true;
-    }
-    return false;
+    const auto between = [&](std::size_t first, std::size_t last) {
+      return before_[last].any([&](std::size_t unit) {
+        return unit != first && before_[unit].has(first);
+      });
+    };
+    return between(a, b) || between(b, a);
   }
 
   bool small_enough(std::size_t a, std::size_t b) const {
@@ -156,15 +190,13 @@ class Units {
                           members_[from].end());
     std::sort(members_[into].begin(), members_[into].end());
     members_[from].clear();
-    before_[into][from] = false;
-    for (std::size_t i = 0; i < before_.size(); ++i) {
-      if (before_[from][i] && i != into) before_[into][i] = true;
-    }
-    before_[into][into] = false;
+    before_[into].add_all(before_[from]);
+    before_[into].remove(from);
+    before_[into].remove(into);
     // Whoever ran after either now runs after both and all before them.
     for (std::size_t i = 0; i < before_.size(); ++i) {
-      if (before_[i][from] || before_[i][into]) {
-        before_[i][from] = false;
+      if (before_[i].has(from) || before_[i].has(into)) {
+        before_[i].remove(from);
         add_before(i, into);
       }
     }
@@ -173,8 +205,8 @@ class Units {
   const Graph& graph_;
   std::vector<std::size_t> unit_of_;               // by node
   std::vector<std::vector<std::size_t>> members_;  // by unit, in graph order
-  std::vector<std::vector<bool>> before_;  // by unit: units run before it
-  Readers readers_;                        // by value
+  std::vector<UnitSet> before_;  // by unit: units run before it
+  Readers readers_;              // by value
 };
 
 // Turns the members of one unit into one node.
@@ -293,31 +325,37 @@ std::vector<bool> read_outside(const Graph& graph, const Units& units) {
 // Units in an order that respects what runs before what, otherwise by the
 // place of their last member.
 std::vector<std::size_t> order_units(const Graph& graph, const Units& units) {
-  std::vector<std::size_t> waiting_for(graph.nodes.size(), 0);
-  std::vector<std::size_t> all;
-  for (std::size_t unit = 0; unit < graph.nodes.size(); ++unit) {
-    if (!units.members(unit).empty()) all.push_back(unit);
+  const std::size_t count = graph.nodes.size();
+  std::vector<std::size_t> waiting_for(count, 0);  // reads of others' values
+  std::vector<std::vector<std::size_t>> readers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t unit = units.unit_of(i);
+    for (const ValueId input : graph.nodes[i].inputs) {
+      const NodeId producer = graph.value(input).producer;
+      if (!producer.valid()) continue;
+      const std::size_t other = units.unit_of(producer.pos());
+      if (other == unit) continue;
+      readers[other].push_back(unit);
+      ++waiting_for[unit];
+    }
   }
   const auto later = [&](std::size_t a, std::size_t b) {
     return units.members(a).back() > units.members(b).back();
   };
   std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)>
       ready(later);
-  for (const std::size_t unit : all) {
-    for (const std::size_t other : all) {
-      if (units.runs_before(other, unit)) ++waiting_for[unit];
+  for (std::size_t unit = 0; unit < count; ++unit) {
+    if (!units.members(unit).empty() && waiting_for[unit] == 0) {
+      ready.push(unit);
     }
-    if (waiting_for[unit] == 0) ready.push(unit);
   }
   std::vector<std::size_t> order;
   while (!ready.empty()) {
     const std::size_t unit = ready.top();
     ready.pop();
     order.push_back(unit);
-    for (const std::size_t other : all) {
-      if (units.runs_before(unit, other) && --waiting_for[other] == 0) {
-        ready.push(other);
-      }
+    for (const std::size_t reader : readers[unit]) {
+      if (--waiting_for[reader] == 0) ready.push(reader);
     }
   }
   return order;
