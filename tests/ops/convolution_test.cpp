@@ -59,9 +59,7 @@ const OpRecord& record_named(const std::vector<OpRecord>& records,
 }
 
 // Offers of the CPU for one record in f32.
-std::vector<graph::KernelCandidate> offers(std::string_view name) {
-  const auto records = convolution_records();
-  const OpRecord& record = record_named(records, name);
+std::vector<graph::KernelCandidate> offers(const OpRecord& record) {
   const auto outputs = record.op->infer(record.inputs, record.attrs);
   ComputeThreads threads(2);
   const auto factory = make_cpu_kernels(threads);
@@ -72,6 +70,11 @@ std::vector<graph::KernelCandidate> offers(std::string_view name) {
     if (found) offered = *found;
   });
   return offered;
+}
+
+std::vector<graph::KernelCandidate> offers(std::string_view name) {
+  const auto records = convolution_records();
+  return offers(record_named(records, name));
 }
 
 // Weights are packed by the plan, once, and not inside of each launch.
@@ -106,6 +109,15 @@ TEST(Convolution, NoImplementationThatAllocatesIsOffered) {
       EXPECT_EQ(one.name.find(":ref"), std::string::npos) << one.name;
       EXPECT_EQ(one.name.find(":gemm"), std::string::npos)
           << one.name << " at " << record.name;
+    }
+  }
+  // Over whole images the library has its inner product, which does.
+  OpRecord whole;
+  whole.op = find_op("conv2d");
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    whole.inputs = {{dtype, {8, 7, 7, 64}}, {dtype, {128, 7, 7, 64}}};
+    for (const graph::KernelCandidate& one : offers(whole)) {
+      EXPECT_EQ(one.name.find(":ip:"), std::string::npos) << one.name;
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "base/units.h"
 #include "device/cpu/compute_threads.h"
 #include "ops/cpu_kernels.h"
 #include "ops/matmul/own_split.h"
@@ -81,6 +82,23 @@ std::vector<RefTensor> inputs_for(const Product& product) {
   record.name = "matmul";
   record.inputs = product.inputs;
   return random_inputs(record, product.inputs);
+}
+
+// oneDNN 3.2 divides by what 32 bits leave of such extents.
+TEST(Matmul, ExtentsBeyond32BitsAreOurs) {
+  constexpr std::int64_t kTooMany = std::int64_t{1} << 32;
+  for (const Product& large :
+       {product(kTooMany, 16, 64, false, false),
+        product(16, kTooMany, 64, true, false),
+        product(1, 4, kTooMany, false, false),
+        product(kTooMany / 2, 16, 64, false, true, DType::bf16)}) {
+    const auto found = candidates(large, 2);
+    ASSERT_FALSE(found.empty());
+    for (const KernelCandidate& one : found) {
+      EXPECT_EQ(one.name.find("onednn"), std::string::npos) << one.name;
+      EXPECT_LT(one.private_bytes, 64 * kMiB) << one.name;
+    }
+  }
 }
 
 // A library's may make it 0; see matmul.h.

@@ -128,6 +128,11 @@ bool is_wrong(const ConvShape& shape, ConvPass pass, DType dtype) {
 Conv choose(const ConvShape& shape, ConvPass pass, DType dtype) {
   Conv conv;
   if (!dnnl_cpu_runtime().ok || shape.batch == 0) return conv;
+  if (!onednn_counts({shape.batch * shape.in[0] * shape.in[1],
+                      shape.batch * shape.out[0] * shape.out[1], shape.channels,
+                      shape.filters})) {
+    return conv;
+  }
   if (is_wrong(shape, pass, dtype)) return conv;
   conv.x = images(shape.batch, shape.channels, shape.in, dtype);
   conv.y = images(shape.batch, shape.filters, shape.out, dtype);

@@ -130,6 +130,7 @@ Result<std::unique_ptr<Kernel>> make_kernel(const DnnlPrimitiveDesc& desc,
 Result<std::vector<graph::KernelCandidate>> onednn_candidates(
     const ProductShape& shape, ProductTypes types, ComputeThreads& threads) {
   std::vector<graph::KernelCandidate> found;
+  if (!onednn_counts({shape.batch * shape.m, shape.n, shape.k})) return found;
   threads.enter([&] {
     const Operands all = describe(shape, types);
     const DnnlPrimitiveDesc desc = choose(all, shape.relu);

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "ops/cpu_kernels.h"
 
@@ -105,9 +107,19 @@ std::string_view onednn_implementation(const DnnlPrimitiveDesc& desc) {
 }
 
 bool onednn_allocates(std::string_view implementation) {
-  return implementation.starts_with("gemm") ||
-         implementation.starts_with("ref") ||
-         implementation.find(":gemm") != std::string_view::npos;
+  // "gemm:jit", "x64:gemm", "ip:any+gemm:jit"; not "brgemm".
+  const std::size_t gemm = implementation.find("gemm");
+  const bool is_gemm =
+      gemm != implementation.npos &&
+      (gemm == 0 || implementation.substr(0, gemm).back() != 'r');
+  return is_gemm || implementation.starts_with("ref") ||
+         implementation.starts_with("ip:");
+}
+
+bool onednn_counts(std::initializer_list<std::int64_t> extents) {
+  return std::all_of(extents.begin(), extents.end(), [](std::int64_t extent) {
+    return extent <= std::numeric_limits<std::int32_t>::max();
+  });
 }
 
 std::int64_t onednn_scratch_bytes(const DnnlPrimitiveDesc& desc) {

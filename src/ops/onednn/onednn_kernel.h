@@ -2,6 +2,7 @@
 // and a primitive as a kernel.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -24,6 +25,9 @@ DnnlAttr onednn_attr(bool relu);
 std::string_view onednn_implementation(const DnnlPrimitiveDesc& desc);
 // Such implementations report no scratch and allocate in every call.
 bool onednn_allocates(std::string_view implementation);
+// Whether the library can hold these: it cuts larger ones to 32 bits, and
+// divides by what is left.
+bool onednn_counts(std::initializer_list<std::int64_t> extents);
 std::int64_t onednn_scratch_bytes(const DnnlPrimitiveDesc& desc);
 
 // The first implementation that `good` takes; null where none is.
