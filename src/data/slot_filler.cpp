@@ -2,11 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <type_traits>
 
 #include "base/units.h"
 #include "io/convert.h"
@@ -32,20 +36,36 @@ auto without_exceptions(const Input& input, const Body& body)
 
 struct Outside {
   std::int64_t position = 0;
-  std::int64_t value = 0;
+  std::string value;
 };
 
-// The first that is not from 0 to below the limit.
-template <class T>
-std::optional<Outside> first_outside(const void* values, std::int64_t count,
-                                     std::int64_t below) {
-  const auto* const indices = static_cast<const T*>(values);
-  const auto limit = static_cast<std::uint64_t>(below);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t index = indices[i];
-    if (static_cast<std::uint64_t>(index) >= limit) return Outside{i, index};
-  }
-  return std::nullopt;
+// The first that is no whole number from 0 to below the limit; asked before a
+// cast, which would make one of it.
+std::optional<Outside> first_outside(DType dtype, const void* values,
+                                     std::int64_t count, std::int64_t below) {
+  constexpr std::int64_t kBlock = 64;
+  const auto* const bytes = static_cast<const std::byte*>(values);
+  const auto search = [&](DType wide, auto block) -> std::optional<Outside> {
+    for (std::int64_t i = 0; i < count; i += kBlock) {
+      const std::int64_t here = std::min(kBlock, count - i);
+      io::convert(dtype, bytes + i * size_of(dtype), wide, block.data(), here);
+      for (std::int64_t j = 0; j < here; ++j) {
+        const auto value = block[static_cast<std::size_t>(j)];
+        using Number = std::remove_const_t<decltype(value)>;
+        bool fits = value >= 0 && value < static_cast<Number>(below);
+        if constexpr (std::is_floating_point_v<Number>) {
+          fits = fits && value == std::floor(value);
+        }
+        if (!fits) {
+          return Outside{i + j, fmt::format("{}", value)};
+        }
+      }
+    }
+    return std::nullopt;
+  };
+  return is_floating(dtype)
+             ? search(DType::f64, std::array<double, kBlock>())
+             : search(DType::i64, std::array<std::int64_t, kBlock>());
 }
 
 }  // namespace
@@ -114,6 +134,12 @@ Status SlotFiller::gather(std::span<const std::int64_t> numbers,
     const DType as = cast_of(i);
     if (layout_.borrowed[i] || as == layout_.made[i]) continue;
     const std::int64_t elements = spec[i].shape.elements();
+    if (const auto wrong =
+            find_wrong(i, spec[i].dtype, rows[i], count * elements)) {
+      std::int64_t example = numbers[static_cast<std::size_t>(wrong->row)];
+      input_.set->origins({&example, 1}, how.epoch);
+      return error_of(*wrong, example);
+    }
     io::convert(spec[i].dtype, rows[i], as,
                 writable(out.values[i]) + done * elements * size_of(as),
                 count * elements);
@@ -163,6 +189,10 @@ Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
       if (as == spec[i].dtype) {
         std::memcpy(row, value.data, static_cast<std::size_t>(value.bytes));
       } else {
+        if (const auto wrong =
+                find_wrong(i, spec[i].dtype, value.data, elements)) {
+          return error_of(*wrong, element.index);
+        }
         io::convert(spec[i].dtype, value.data, as, row, elements);
       }
     }
@@ -170,30 +200,43 @@ Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
   return options_.batch;
 }
 
+std::optional<SlotFiller::Wrong> SlotFiller::find_wrong(
+    std::size_t field, DType dtype, const void* values,
+    std::int64_t count) const {
+  if (is_floating(cast_of(field))) return std::nullopt;
+  for (const IndexLimit& limit : options_.limits) {
+    if (static_cast<std::size_t>(limit.field) != field) continue;
+    auto outside = first_outside(dtype, values, count, limit.below);
+    if (!outside) continue;
+    const std::int64_t width = input_.spec()[field].shape.elements();
+    return Wrong{&limit, outside->position / width, std::move(outside->value)};
+  }
+  return std::nullopt;
+}
+
+Error SlotFiller::error_of(const Wrong& wrong, std::int64_t example) const {
+  const bool classes = wrong.limit->classes;
+  const std::int64_t below = wrong.limit->below;
+  return {ErrorCode::io,
+          fmt::format("{}: example {} has {} {}, but the {} {} {}, from 0 to "
+                      "{}",
+                      input_.description, example, classes ? "class" : "index",
+                      wrong.value,
+                      classes ? "model has" : "embedding that reads it has",
+                      below, classes ? "classes" : "rows", below - 1)};
+}
+
 Status SlotFiller::check_limits(std::int64_t epoch, std::int64_t first,
                                 std::int64_t count,
                                 const Element& batch) const {
-  for (const IndexLimit& limit : options_.limits) {
-    const auto field = static_cast<std::size_t>(limit.field);
-    const void* const values = batch.values[field].data;
-    const std::int64_t width = input_.spec()[field].shape.elements();
-    std::optional<Outside> wrong;
-    if (cast_of(field) == DType::i32) {
-      wrong = first_outside<std::int32_t>(values, count * width, limit.below);
-    } else if (cast_of(field) == DType::i64) {
-      wrong = first_outside<std::int64_t>(values, count * width, limit.below);
-    }
+  const ElementSpec& spec = input_.spec();
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    const auto wrong = find_wrong(i, cast_of(i), batch.values[i].data,
+                                  count * spec[i].shape.elements());
     if (!wrong) continue;
-    std::int64_t example = first + wrong->position / width;
+    std::int64_t example = first + wrong->row;
     if (input_.set) input_.set->origins({&example, 1}, epoch);
-    return Error{
-        ErrorCode::io,
-        fmt::format("{}: example {} has {} {}, but the {} {} {}, from 0 to {}",
-                    input_.description, example,
-                    limit.classes ? "class" : "index", wrong->value,
-                    limit.classes ? "model has" : "embedding that reads it has",
-                    limit.below, limit.classes ? "classes" : "rows",
-                    limit.below - 1)};
+    return error_of(*wrong, example);
   }
   return {};
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "data/feeder.h"
@@ -34,6 +36,16 @@ class SlotFiller {
                       std::int64_t count, const Element& batch) const;
 
  private:
+  // A value of a field that its limit does not allow.
+  struct Wrong {
+    const IndexLimit* limit = nullptr;
+    std::int64_t row = 0;  // of those that were looked at
+    std::string value;
+  };
+  // Of values that lie as `dtype`, before a cast would make whole numbers.
+  std::optional<Wrong> find_wrong(std::size_t field, DType dtype,
+                                  const void* values, std::int64_t count) const;
+  Error error_of(const Wrong& wrong, std::int64_t example) const;
   DType cast_of(std::size_t field) const;
   Status gather(std::span<const std::int64_t> numbers, std::int64_t done,
                 Element& out, std::byte* cast, const ReadContext& how) const;

@@ -251,6 +251,16 @@ TEST_F(EmbeddingModel, AnIndexOutsideOfTheTableIsNamed) {
                 .find("example 0 has index -1" + rows),
             std::string::npos);
   table("<i4", 4, std::vector<std::int32_t>{0, 1, 2, 3}, SGD{});
+  // A cast would make rows of these.
+  for (const auto& [index, text] :
+       {std::pair{1.5F, "1.5"}, std::pair{-0.5F, "-0.5"},
+        std::pair{std::nanf(""), "nan"}, std::pair{3.9F, "3.9"}}) {
+    EXPECT_NE(error("<f4", std::vector<float>{0, 1, 2, index})
+                  .find(std::string("example 1 has index ") + text),
+              std::string::npos)
+        << text;
+  }
+  table("<f4", 4, std::vector<float>{0, 1, 2, 3}, SGD{});
 }
 
 // Where other layers stand between, nobody knows whose an index is.
@@ -275,15 +285,27 @@ TEST_F(EmbeddingModel, AnIndexOutsideBehindASliceSpoilsTheLossAlone) {
 
 TEST_F(EmbeddingModel, AClassThatTheModelLacksIsNamed) {
   write_npy(folder_ / "x.npy", "<f4", 2, std::vector<float>{0, 1, 2, 3});
-  write_npy(folder_ / "y.npy", "<i4", 0, std::vector<std::int32_t>{2, 3});
   Sequential model{Dense(3)};
   model.compile(session_, {.loss = sparse_categorical_crossentropy});
-  const auto data =
-      data::from_npy(folder_ / "x.npy", folder_ / "y.npy").batch(4);
-  EXPECT_NE(plimsoll::testing::thrown([&] { model.fit(data, {.epochs = 1}); },
-                                      Failure::io)
-                .find("example 1 has class 3, but the model has 3 classes, "
-                      "from 0 to 2"),
+  const auto error = [&](const char* type, const auto& classes) {
+    write_npy(folder_ / "y.npy", type, 0, classes);
+    const auto data =
+        data::from_npy(folder_ / "x.npy", folder_ / "y.npy").batch(4);
+    return plimsoll::testing::thrown([&] { model.fit(data, {.epochs = 1}); },
+                                     Failure::io);
+  };
+  const std::string rest = ", but the model has 3 classes, from 0 to 2";
+  EXPECT_NE(error("<i4", std::vector<std::int32_t>{2, 3})
+                .find("example 1 has class 3" + rest),
+            std::string::npos);
+  EXPECT_NE(error("<i8", std::vector<std::int64_t>{2, 4294967297})
+                .find("example 1 has class 4294967297" + rest),
+            std::string::npos);
+  EXPECT_NE(error("<f4", std::vector<float>{0.999F, 2})
+                .find("example 0 has class 0.999"),
+            std::string::npos);
+  EXPECT_NE(error("<f4", std::vector<float>{0, std::nanf("")})
+                .find("example 1 has class nan" + rest),
             std::string::npos);
 }
 
