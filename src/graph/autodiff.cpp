@@ -78,6 +78,11 @@ class Backward {
 
 }  // namespace
 
+Error no_gradient_reaches(const std::string& name) {
+  return {ErrorCode::bad_input,
+          fmt::format("the loss does not depend on `{}`", name)};
+}
+
 Result<std::vector<ValueId>> add_gradients(Builder& builder, ValueId loss,
                                            ValueId seed,
                                            std::span<const ValueId> wanted,
@@ -97,9 +102,7 @@ Result<std::vector<ValueId>> add_gradients(Builder& builder, ValueId loss,
   for (const ValueId id : wanted) {
     gradients.push_back(backward.gradient_of(id));
     if (!gradients.back().valid()) {
-      return Error{ErrorCode::bad_input,
-                   fmt::format("the loss does not depend on `{}`",
-                               builder.graph().value(id).name)};
+      return no_gradient_reaches(builder.graph().value(id).name);
     }
   }
   builder.set_scope(scope);

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graph/builder.h"
 #include "graph/standard_ops.h"
 
 namespace plimsoll::graph {
+
+// Of a wanted value that no gradient reaches.
+Error no_gradient_reaches(const std::string& name);
 
 // Gradients of `loss` for each of `wanted`, in their order, given the gradient
 // `seed` of the loss itself (usually a constant one). A value on which the loss

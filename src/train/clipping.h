@@ -21,8 +21,8 @@ struct ClippedGradient {
 // One a parameter. A norm becomes part of the gate, so that no gradient is
 // written a second time. With a global norm all gradients are alive until the
 // last of them is there. A table's rows are summed by its update: for a norm
-// the table's gradient is made whole and dropped again; to clip its values it is
-// made whole and stays so.
+// the table's gradient is made whole and dropped again; to clip its values it
+// is made whole and stays so.
 Result<std::vector<ClippedGradient>> clip_gradients(
     graph::Builder& builder, const OptimizerSpec& optimizer,
     std::span<const Parameter> parameters,

@@ -16,6 +16,14 @@ namespace {
 
 using Node = LayerOutput::Node;
 
+void check_node(const Node* node) {
+  if (node != nullptr) return;
+  throw_error(
+      {ErrorCode::bad_input,
+       "an empty LayerOutput: a model is made of what Input() and calls "
+       "of layers give"});
+}
+
 // The layers between the two, each behind those that it reads.
 std::vector<const Node*> layers_of(const Node* output) {
   std::map<std::int64_t, const Node*> seen;
@@ -23,6 +31,7 @@ std::vector<const Node*> layers_of(const Node* output) {
   while (!open.empty()) {
     const Node* node = open.back();
     open.pop_back();
+    check_node(node);
     if (!seen.emplace(node->number, node).second) continue;
     for (const auto* read : {&node->inputs, &node->mask}) {
       for (const LayerOutput& input : *read) open.push_back(input.node().get());
@@ -60,6 +69,7 @@ train::Network network_of(graph::Builder& builder,
 }
 
 train::ModelSpec spec_of(const Node* input, const Node* output) {
+  check_node(input);
   train::ModelSpec model;
   model.input = input->shape;
   std::map<const Node*, std::size_t> positions;

@@ -50,6 +50,11 @@ void Model::Impl::check(const CompileOptions& options) {
   }
   for (const std::string& metric : options.metrics) {
     throw_if_error(train::check_metric(metric));
+    if (std::count(options.metrics.begin(), options.metrics.end(), metric) >
+        1) {
+      throw_error({ErrorCode::bad_input,
+                   fmt::format("metric `{}` is there twice", metric)});
+    }
   }
 }
 

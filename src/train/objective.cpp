@@ -135,6 +135,18 @@ Status check_metric(const std::string& name) {
                            fmt::join(known, ", "))};
 }
 
+std::string metric_mismatch(const std::string& metric,
+                            const std::string& loss) {
+  if (metric == "accuracy" || is_sparse(metric) == is_sparse(loss)) return "";
+  if (metric.starts_with("mean_")) {
+    return fmt::format(
+        "metric {} needs dense labels, but loss {} takes class indices", metric,
+        loss);
+  }
+  return fmt::format("metric {} does not fit the labels that loss {} takes",
+                     metric, loss);
+}
+
 Result<ValueId> example_metric(Builder& builder, const std::string& metric,
                                const std::string& loss, const Network& network,
                                ValueId labels) {
@@ -142,13 +154,8 @@ Result<ValueId> example_metric(Builder& builder, const std::string& metric,
   const std::string name =
       metric == "accuracy" ? resolve_accuracy(loss, network, builder) : metric;
   builder.set_scope(metric);
-  if (is_sparse(name) != is_sparse(loss)) {
-    if (name != "mean_squared_error" && name != "mean_absolute_error") {
-      return Error{ErrorCode::bad_input,
-                   fmt::format("metric {} does not fit the labels that loss "
-                               "{} takes",
-                               metric, loss)};
-    }
+  if (const std::string why = metric_mismatch(metric, loss); !why.empty()) {
+    return Error{ErrorCode::bad_input, why};
   }
   if (name == "binary_accuracy") {
     return network.last_activation == "sigmoid"
@@ -160,12 +167,6 @@ Result<ValueId> example_metric(Builder& builder, const std::string& metric,
   }
   if (name == "sparse_categorical_accuracy") {
     return ops::sparse_categorical_accuracy(builder, network.logits, labels);
-  }
-  if (is_sparse(loss)) {
-    return Error{ErrorCode::bad_input,
-                 fmt::format("metric {} needs dense labels, but loss {} takes "
-                             "class indices",
-                             metric, loss)};
   }
   return name == "mean_squared_error"
              ? ops::mean_squared_error(builder, network.output, labels)

@@ -47,6 +47,8 @@ inline constexpr std::string_view kMetricNames[] = {
     "mean_absolute_error"};
 // An error where there is none of this name.
 Status check_metric(const std::string& name);
+// Why its labels are not those of the loss, or empty.
+std::string metric_mismatch(const std::string& metric, const std::string& loss);
 // A metric's value for each example, shape [B]. "accuracy" means the one that
 // fits the loss, as in Keras.
 Result<graph::ValueId> example_metric(graph::Builder& builder,

@@ -43,8 +43,8 @@ bool needs_whole_tables(const OptimizerSpec& optimizer);
 
 // Adds the optimiser's state and the updates; `gradients` stand in the order
 // of the parameters. A table whose whole gradient is that of one embedding is
-// updated in the rows of the batch alone (see ops/embedding/embedding.h), unless
-// the rule needs it whole: that gradient is then never made.
+// updated in the rows of the batch alone (see ops/embedding/embedding.h),
+// unless the rule needs it whole: that gradient is then never made.
 Result<std::vector<StartValue>> add_updates(
     graph::Builder& builder, const OptimizerSpec& optimizer,
     std::span<const Parameter> parameters,

@@ -169,10 +169,10 @@ class GraphMaker {
     for (const Parameter& parameter : network.parameters) {
       wanted.push_back(parameter.value);
     }
-    PLIMSOLL_ASSIGN(
-        const auto gradients,
-        graph::add_gradients(builder, sum, seed, wanted, ops::standard_ops()));
-
+    const auto made =
+        graph::add_gradients(builder, sum, seed, wanted, ops::standard_ops());
+    if (!made) return of_layer(network, made.error());
+    const std::vector<ValueId>& gradients = *made;
     note_whole_tables(builder, network.parameters, gradients);
     builder.set_phase(graph::Phase::update);
     if (accumulates()) {
@@ -187,6 +187,27 @@ class GraphMaker {
                      ops::increment(builder, options.random_step));
     }
     return finish(builder);
+  }
+
+  // With the layer whose weights no gradient reaches, if that is what it says.
+  Error of_layer(const Network& network, Error error) const {
+    const auto names = layer_names(model_);
+    for (const Parameter& one : network.parameters) {
+      if (error.message != graph::no_gradient_reaches(one.name).message) {
+        continue;
+      }
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!one.name.starts_with(names[i] + "/")) continue;
+        const std::string& where = model_.layers[i].where;
+        error.message = fmt::format(
+            "{}: its weights cannot be trained: {}; what is read as a mask "
+            "alone gets no gradient",
+            where.empty() ? names[i] : where + " (" + names[i] + ")",
+            error.message);
+        return error;
+      }
+    }
+    return error;
   }
 
   // Of tables whose gradient could have been the rows of a batch.

@@ -126,7 +126,24 @@ TEST(Functional, MistakesAreNamed) {
             }),
             "the model's output comes from another input too: a model has one");
   Model model(x, Dense(3)(x));
+  EXPECT_EQ(error_of([&] {
+              model.compile(session, {.metrics = {"accuracy", "accuracy"}});
+            }),
+            "metric `accuracy` is there twice");
   model.compile(session, {});
+  const auto sequence = Input({5, 4});
+  const auto keep = Dense(5).named("keep")(sequence);
+  Model masked(sequence,
+               Dense(3)(Flatten()(MultiHeadAttention(2, 4)(
+                   std::vector{sequence, sequence, sequence}, keep))));
+  masked.compile(session, {});
+  EXPECT_EQ(error_of([&] {
+              masked.plan(
+                  data::random(40, {5, 4}, data::Dataset::Labels::uniform, {3})
+                      .batch(8));
+            }),
+            "keep: its weights cannot be trained: the loss does not depend on "
+            "`keep/kernel`; what is read as a mask alone gets no gradient");
   EXPECT_EQ(error_of([&] { model.plan(numbers(5)); }),
             "random: 40 examples of [5], made as they are read: an example has "
             "shape [5], but the model's input is [4]");
@@ -141,6 +158,14 @@ TEST(Functional, MistakesAreNamedWhenTheModelIsBuilt) {
             "add_1: add needs inputs of one shape, not [B, 2] and [B, 4]");
   EXPECT_EQ(error_of([&] { Model(x, Dense(3)(std::vector<LayerOutput>())); }),
             "dense_1: is called with no input");
+  const LayerOutput empty(nullptr);
+  for (const auto& act : std::vector<std::function<void()>>{
+           [&] { Model(x, empty); }, [&] { Model(empty, Dense(3)(x)); },
+           [&] { Model(x, Dense(3)(empty)); }}) {
+    EXPECT_EQ(error_of(act),
+              "an empty LayerOutput: a model is made of what Input() and calls "
+              "of layers give");
+  }
   for (const std::int64_t extent : {0, -4}) {
     const auto none = Input({extent});
     EXPECT_EQ(error_of([&] { Model(none, Dense(3)(none)); }),

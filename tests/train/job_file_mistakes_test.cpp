@@ -64,6 +64,13 @@ TEST(JobFile, NamesFileLineAndKeyOfEachMistake) {
        "below 1, not a boolean"},
       {"metrics = [\"accuracy\"]", "metrics = \"accuracy\"",
        "job.toml:26: train.metrics: must be an array, not a string"},
+      {"metrics = [\"accuracy\"]", "metrics = [\"accuracy\", \"accuracy\"]",
+       "job.toml:26: train.metrics[1]: metric `accuracy` is there already"},
+      {"metrics = [\"accuracy\"]",
+       "metrics = [\"sparse_categorical_accuracy\"]",
+       "job.toml:26: train.metrics: metric sparse_categorical_accuracy does "
+       "not "
+       "fit the labels that loss binary_crossentropy takes"},
       {"{ type = \"flatten\" }", "\"flatten\"",
        "job.toml:4: model.layers[0]: must be a table such as { type = "
        "\"dense\", units = 10 }, not a string"},

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "train/job_file/job_file_sections.h"
+#include "train/objective.h"
 #include "train/optimizer_keys.h"
 #include "train/schedule.h"
 
@@ -127,6 +128,10 @@ void read_train(TableReader& table, TrainSpec& train) {
   table.require("loss", "a `loss`: " + list_of(losses()));
   table.read_name("loss", losses(), "loss", train.loss);
   table.read_names("metrics", metrics(), "metric", train.metrics);
+  for (const std::string& metric : train.metrics) {
+    const std::string why = metric_mismatch(metric, train.loss);
+    if (!why.empty()) table.complain("metrics", why);
+  }
   if (const JobValue* value = table.table("optimizer")) {
     train.optimizer =
         read_optimizer(table.errors(), *value, table.path_of("optimizer"));

@@ -158,8 +158,13 @@ void TableReader::read_names(std::string_view key, Names names,
   if (!list) return;
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const std::string path = fmt::format("{}[{}]", path_of(key), i);
+    const std::string& name = list->items[i].text;
     if (!is_name(list->items[i], path, names, what)) return;
-    out.push_back(list->items[i].text);
+    if (std::find(out.begin(), out.end(), name) != out.end()) {
+      return errors_->add(list->items[i], path,
+                          fmt::format("{} `{}` is there already", what, name));
+    }
+    out.push_back(name);
   }
 }
 
