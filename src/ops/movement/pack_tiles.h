@@ -47,8 +47,8 @@ struct PackTiles {
   };
   std::vector<Padded> padded;
 };
-// Nothing for plans without an axis of stride 1, or with rows and columns on one
-// axis that is padded.
+// Nothing for plans without an axis of stride 1, or with rows and columns on
+// one axis that is padded.
 std::optional<PackTiles> pack_tiles(const PackPlan& plan);
 
 // One tile: where it begins, and how much of it is no padding.
