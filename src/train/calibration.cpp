@@ -39,6 +39,8 @@ constexpr std::int64_t kLibraryInstructionBytes = 6 * kKiB;
 // Code of oneDNN's convolutions: measured 7 MiB.
 constexpr std::int64_t kLibraryConvolutionBytes = 8 * kMiB;
 
+constexpr const char* kCpuKind = "cpu";
+
 // Files this process has mapped: its program and libraries.
 std::set<std::string> mapped_files() {
   std::set<std::string> files;
@@ -169,7 +171,7 @@ Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator) {
       assumed_cpu_profile(info, threads > 0 ? threads : info.usable_cores);
   profile.library_versions["oneDNN"] = ops::onednn_version();
   profile.allowance_bytes = kAllowanceBytes;
-  profile.measured = true;
+  profile.measured = !calibrator.empty();
   if (calibrator.empty()) {
     PLIMSOLL_ASSIGN(const ProcessMemory now, read_process_memory(getpid()));
     profile.runtime_floor_bytes = now.resident_bytes() + kLibraryGrowthBytes;
@@ -185,11 +187,13 @@ Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator) {
   for (const auto& [library, version] : profile.library_versions) {
     key += fmt::format(" {} {}", library, version);
   }
-  return cached_profile("cpu", key, [&]() -> Result<DeviceProfile> {
+  return cached_profile(kCpuKind, key, [&]() -> Result<DeviceProfile> {
     PLIMSOLL_RETURN_IF_ERROR(calibrate(calibrator, profile));
     return profile;
   });
 }
+
+void forget_cpu_profile() { forget_profiles(kCpuKind); }
 
 Result<Calibration> run_calibration(const Rehearsal& rehearsal) {
   unsetenv(kPlantVariable);  // meant for the job that is rehearsed for

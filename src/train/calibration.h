@@ -23,6 +23,9 @@ inline constexpr std::int64_t kAllowanceBytes = 4 * 1024 * 1024;
 // now, plus what ours will add.
 Result<DeviceProfile> cpu_profile(int threads, const std::string& calibrator);
 
+// The next call measures again.
+void forget_cpu_profile();
+
 struct Calibration {
   // The most a process held while it planned.
   std::int64_t planning_bytes = 0;

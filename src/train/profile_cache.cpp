@@ -68,6 +68,18 @@ void keep_text(const std::string& kind, const std::string& key,
   if (!path.empty()) write_cache(path, text);
 }
 
+void forget_profiles(const std::string& kind) {
+  const fs::path folder = user_cache_folder();
+  if (folder.empty()) return;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kind + "-")) continue;
+    std::error_code kept;
+    fs::remove(entry.path(), kept);
+  }
+}
+
 Result<DeviceProfile> cached_profile(
     const std::string& kind, const std::string& key,
     const std::function<Result<DeviceProfile>()>& measure) {

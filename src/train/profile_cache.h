@@ -27,4 +27,7 @@ Result<DeviceProfile> cached_profile(
     const std::string& kind, const std::string& key,
     const std::function<Result<DeviceProfile>()>& measure);
 
+// Every one of a kind, whatever its key.
+void forget_profiles(const std::string& kind);
+
 }  // namespace plimsoll::train

@@ -8,6 +8,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/units.h"
+#include "device/cpu/process_memory.h"
+#include "train/calibration.h"
 #include "train/checkpoint.h"
 #include "train/precision.h"
 
@@ -36,6 +39,7 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
   auto opened = RunningJob::open(job_, planned_, data_, machine_);
   if (!opened) return not_opened(std::move(opened).error(), plan_json);
   running_ = *std::move(opened);
+  PLIMSOLL_RETURN_IF_ERROR(check_host());
   if (planned_.plan.device) {
     PLIMSOLL_RETURN_IF_ERROR(machine_.check_device(
         line_.device_bytes, planned_.plan.device->peak_bytes));
@@ -104,6 +108,34 @@ TrainOutcome TrainingRun::finished(const History& history,
   outcome.run_dir = request_.run_dir;
   outcome.summary_json = std::move(summary);
   return outcome;
+}
+
+// How much of a program's files is in memory hangs on the system's cache of
+// them, which may be another than when the machine was measured.
+Status TrainingRun::check_host() {
+  const auto process = read_process_memory(getpid());
+  const std::int64_t forecast = planned_.plan.host.peak_bytes;
+  if (is_sanitized() || !process || process->resident_bytes() <= forecast) {
+    return {};
+  }
+  const bool again = machine_.profile().measured && !planned_.plan.device;
+  if (again) forget_cpu_profile();
+  const std::int64_t held = process->resident_bytes();
+  std::string text = fmt::format(
+      "the process holds {} of the host, {} more than was forecast: the system "
+      "has more of its files in memory than when this machine was measured",
+      format_bytes(held), format_bytes(held - forecast));
+  if (held <= line_.host_bytes) {
+    if (again) text += "; the next plan will have measured again";
+    if (request_.on_note) request_.on_note(text);
+    return {};
+  }
+  return Error{ErrorCode::does_not_fit,
+               fmt::format("{}. That is above the budget of {}: {}", text,
+                           format_bytes(line_.host_bytes),
+                           again ? "run it again, it will be measured again"
+                                 : "allow more, or empty Plimsoll's cache, so "
+                                   "that it is measured again")};
 }
 
 // A device that fails while kernels are tried leaves a summary, too; the last

@@ -28,6 +28,8 @@ class TrainingRun {
 
  private:
   Error not_opened(Error error, const std::string& plan_json);
+  // For when every kernel has run: what the process holds of the host.
+  Status check_host();
   Status finish_epoch(const FitRecord& record, const Progress& progress);
   // Something to tell people after this epoch, once; or empty.
   std::string note_on(const FitRecord& record, const Progress& progress);

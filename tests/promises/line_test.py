@@ -1,4 +1,5 @@
 """The line holds, seen from outside, and the smallest budget is sharp."""
+import json
 import math
 import os
 import random
@@ -163,6 +164,40 @@ class FirstCommand(JobTest):
         self.assertEqual(second.watched["peak_processes"], 1)
         self.assertEqual(first.summary["forecast"],
                          second.summary["forecast"])
+
+    def test_a_process_that_holds_more_than_forecast_is_refused(self):
+        """As where the system has more of its files in memory than then."""
+        job = self.write_job(small_job())
+        cold = {"XDG_CACHE_HOME": self.path("cache")}
+        forecast = self.plan(job, env=cold)[1]["host"]["peak"]
+        folder = self.path("cache/plimsoll")
+        profile = os.path.join(folder, os.listdir(folder)[0])
+
+        def understate():
+            with open(profile, encoding="utf-8") as file:
+                kept = json.load(file)
+            kept["runtime_floor_bytes"] -= 12 * MIB
+            kept["planning_floor_bytes"] -= 12 * MIB
+            with open(profile, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+
+        budget = f"{forecast - 10 * MIB}B"
+        understate()
+        said = self.plan(job, "--host-memory", budget, env=cold)
+        self.assertEqual(said[0], 0, "it fits, by the figure of then")
+        refused = self.plimsoll("train", job, "--host-memory", budget,
+                                "--run-dir", self.path("run"), env=cold)
+        self.assertEqual(refused.code, 3, refused.err)
+        self.assertIn("more than was forecast", refused.err)
+        self.assertFalse(os.path.exists(self.path("run")))
+        self.assertEqual(
+            self.plan(job, "--host-memory", budget, env=cold)[0], 3)
+
+        understate()
+        trained = self.train(job, env=cold)
+        self.assertIn("more than was forecast", trained.ran.err)
+        self.assertEqual(os.listdir(folder), [])
+        self.assertNotIn("forecast", self.train(job, env=cold).ran.err)
 
     def test_works_without_a_cache_to_write_to(self):
         job = self.write_job(small_job())

@@ -51,5 +51,15 @@ TEST_F(ProfileCache, DoubtfulFiguresAreNotKept) {
   EXPECT_EQ(floor("a", 3), 2);
 }
 
+TEST_F(ProfileCache, ForgottenOnesAreMeasuredAgain) {
+  EXPECT_EQ(floor("a", 1), 1);
+  keep_text("tests", "a", "stays");
+  forget_profiles("test");
+  EXPECT_EQ(floor("a", 2), 2);
+  EXPECT_TRUE(cached_text("tests", "a", [](const std::string&) {
+    return true;
+  })) << "another kind";
+}
+
 }  // namespace
 }  // namespace plimsoll::train

@@ -58,5 +58,7 @@ Result<ProcessStatus> read_process_status(pid_t pid);
 // This process's peak is counted anew from what it holds. False: the kernel
 // does not let it.
 bool restart_peak_rss();
+// A sanitizer's own memory is in the process too: figures are not ours then.
+bool is_sanitized();
 
 }  // namespace plimsoll
