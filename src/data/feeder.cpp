@@ -110,9 +110,6 @@ void BatchFeeder::Impl::fill_content(int reader, std::uint64_t sequence,
     if (!options.remainder) content.examples = 0;
     filler.describe(slot, first, content.examples, content.element);
   }
-  auto status = filler.check_limits(start.epoch, first, content.examples,
-                                    content.element);
-  if (!status) content.error = std::move(status).error();
   content.stream.clear();
   input.stream->save(content.stream);
 }

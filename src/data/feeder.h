@@ -29,7 +29,7 @@ struct FeederOptions {
   std::int64_t batch = 32;
   bool remainder = true;  // the last, partial batch is given too
   std::vector<DType> as;  // by field; empty: as they are
-  // Of fields that are given as i32 or i64; others are not looked at.
+  // Of fields that are given as whole numbers; others are not looked at.
   std::vector<IndexLimit> limits;
   // Batches the ring holds, the consumer's own included.
   int slots = 1;

@@ -56,9 +56,11 @@ std::optional<Outside> first_outside(DType dtype, const void* values,
         if constexpr (std::is_floating_point_v<Number>) {
           fits = fits && value == std::floor(value);
         }
-        if (!fits) {
-          return Outside{i + j, fmt::format("{}", value)};
-        }
+        if (fits) continue;
+        return Outside{i + j,
+                       dtype == DType::f64 || !is_floating(dtype)
+                           ? fmt::format("{}", value)
+                           : fmt::format("{}", static_cast<float>(value))};
       }
     }
     return std::nullopt;
@@ -162,7 +164,10 @@ Result<std::int64_t> SlotFiller::stack_from_stream(const Element& out) const {
 Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
   const ElementSpec& spec = input_.spec();
   PLIMSOLL_ASSIGN(const std::int64_t stacked, stack_from_stream(out));
-  if (stacked != kUnknownCount) return stacked;
+  if (stacked != kUnknownCount) {
+    PLIMSOLL_RETURN_IF_ERROR(check_limits(0, out.index, stacked, out));
+    return stacked;
+  }
   Element element;
   for (std::int64_t count = 0; count < options_.batch; ++count) {
     PLIMSOLL_ASSIGN(const bool more, without_exceptions(input_, [&] {
@@ -186,13 +191,13 @@ Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
       const std::int64_t elements = spec[i].shape.elements();
       std::byte* const row =
           writable(out.values[i]) + count * elements * size_of(as);
+      if (const auto wrong =
+              find_wrong(i, spec[i].dtype, value.data, elements)) {
+        return error_of(*wrong, element.index);
+      }
       if (as == spec[i].dtype) {
         std::memcpy(row, value.data, static_cast<std::size_t>(value.bytes));
       } else {
-        if (const auto wrong =
-                find_wrong(i, spec[i].dtype, value.data, elements)) {
-          return error_of(*wrong, element.index);
-        }
         io::convert(spec[i].dtype, value.data, as, row, elements);
       }
     }

@@ -31,7 +31,8 @@ class SlotFiller {
   Result<std::int64_t> fill_from_stream(Element& out) const;
 
   // A class that the model has no output for, or an index that an embedding has
-  // no row for, would train to NaN.
+  // no row for, would train to NaN. Of what lies in a slot: elements of a
+  // stream are looked at one by one, while they know whose they are.
   Status check_limits(std::int64_t epoch, std::int64_t first,
                       std::int64_t count, const Element& batch) const;
 

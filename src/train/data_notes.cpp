@@ -2,37 +2,18 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "train/network.h"
 
 namespace plimsoll::train {
-namespace {
-
-std::string note_on_indices(const JobSpec& job, DType stored) {
-  const bool fractions =
-      job.data.source.name == "random" &&
-      job.data.source.integer("classes", 0) == 0 &&
-      std::none_of(
-          job.data.pipeline.begin(), job.data.pipeline.end(),
-          [](const data::Recipe& stage) { return data::is_map(stage); });
-  return fmt::format(
-      "The features are {}, the first layer is an embedding: they are taken as "
-      "whole numbers{}.",
-      name_of(stored),
-      fractions ? ", which are all 0: `classes` of the random source makes "
-                  "indices"
-                : "");
-}
-
-}  // namespace
-
 std::vector<std::string> notes_on_data(const JobSpec& job,
                                        const JobData& data) {
   std::vector<std::string> notes;
   const DType stored = data.first().features_field().dtype;
   if (takes_indices(job.model) && is_floating(stored)) {
-    notes.push_back(note_on_indices(job, stored));
+    notes.push_back(fmt::format(
+        "The features are {}, the first layer is an embedding: they are taken "
+        "as whole numbers.",
+        name_of(stored)));
   }
   if (!data.inputs[static_cast<std::size_t>(Stage::train)]) return notes;
   const std::int64_t examples = data.input(Stage::train).examples();

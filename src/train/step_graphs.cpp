@@ -196,16 +196,21 @@ class GraphMaker {
       if (error.message != graph::no_gradient_reaches(one.name).message) {
         continue;
       }
+      std::size_t owner = names.size();  // a name may begin another's
       for (std::size_t i = 0; i < names.size(); ++i) {
-        if (!one.name.starts_with(names[i] + "/")) continue;
-        const std::string& where = model_.layers[i].where;
-        error.message = fmt::format(
-            "{}: its weights cannot be trained: {}; what is read as a mask "
-            "alone gets no gradient",
-            where.empty() ? names[i] : where + " (" + names[i] + ")",
-            error.message);
-        return error;
+        if (one.name.starts_with(names[i] + "/") &&
+            (owner == names.size() || names[i].size() > names[owner].size())) {
+          owner = i;
+        }
       }
+      if (owner == names.size()) break;
+      const std::string& where = model_.layers[owner].where;
+      error.message = fmt::format(
+          "{}: its weights cannot be trained: {}; what is read as a mask "
+          "alone gets no gradient",
+          where.empty() ? names[owner] : where + " (" + names[owner] + ")",
+          error.message);
+      break;
     }
     return error;
   }

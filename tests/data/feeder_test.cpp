@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 #include "base/half.h"
@@ -173,6 +174,37 @@ TEST_P(FeederModes, AStreamGoesOnFromASavedPosition) {
   // Without the stream's own numbers it counts again from the start.
   ASSERT_TRUE(fed.feeder->start({4, 24, {}}));
   EXPECT_EQ(drain(*fed.feeder, 8, 100, 24), rest);
+}
+
+// Every example of the set has its number as its label.
+TEST_P(FeederModes, AStreamsExampleIsNamedByItsPlaceInTheSet) {
+  for (const DType as : {DType::i32, DType::i64}) {
+    Input input;
+    input.stream = *shuffle_window_stream(
+        *indexed_stream(std::make_shared<NumberedSet>(100)), {20, 5});
+    FeederOptions options = options_of(8, 3, GetParam());
+    options.as = {DType::f32, as};
+    options.limits = {{1, 30}};
+    FedBy fed(std::move(input), options);
+    ASSERT_TRUE(fed.feeder->start({4, 0, {}}));
+    for (auto batch = fed.feeder->next();; batch = fed.feeder->next()) {
+      if (batch) {
+        ASSERT_GT(batch->examples, 0);
+        fed.feeder->release(batch->slot);
+        continue;
+      }
+      const std::string& text = batch.error().message;
+      int example = 0;
+      int value = 0;
+      ASSERT_EQ(std::sscanf(text.c_str(), ": example %d has class %d", &example,
+                            &value),
+                2)
+          << text;
+      EXPECT_EQ(example, value) << text;
+      EXPECT_GE(value, 30);
+      break;
+    }
+  }
 }
 
 TEST_P(FeederModes, AShuffleByBlocksIsStackedFromAnyPosition) {

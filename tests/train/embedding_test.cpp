@@ -302,7 +302,7 @@ TEST_F(EmbeddingModel, AClassThatTheModelLacksIsNamed) {
                 .find("example 1 has class 4294967297" + rest),
             std::string::npos);
   EXPECT_NE(error("<f4", std::vector<float>{0.999F, 2})
-                .find("example 0 has class 0.999"),
+                .find("example 0 has class 0.999, but"),
             std::string::npos);
   EXPECT_NE(error("<f4", std::vector<float>{0, std::nanf("")})
                 .find("example 1 has class nan" + rest),

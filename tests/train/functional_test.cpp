@@ -144,6 +144,18 @@ TEST(Functional, MistakesAreNamed) {
             }),
             "keep: its weights cannot be trained: the loss does not depend on "
             "`keep/kernel`; what is read as a mask alone gets no gradient");
+  // The name of a layer may begin another's.
+  const auto first = Dense(4).named("a")(sequence);
+  const auto mask = Dense(5).named("a/b")(sequence);
+  Model slashed(sequence, Dense(3)(Flatten()(MultiHeadAttention(2, 4)(
+                              std::vector{first, first, first}, mask))));
+  slashed.compile(session, {});
+  EXPECT_EQ(error_of([&] {
+              slashed.plan(
+                  data::random(40, {5, 4}, data::Dataset::Labels::uniform, {3})
+                      .batch(8));
+            }).substr(0, 5),
+            "a/b: ");
   EXPECT_EQ(error_of([&] { model.plan(numbers(5)); }),
             "random: 40 examples of [5], made as they are read: an example has "
             "shape [5], but the model's input is [4]");

@@ -256,6 +256,9 @@ loss = "mean_squared_error"
             "job.toml:12: data.source.classes: 10 classes do not fit the 9 "
             "rows (input_dim) of an embedding");
   EXPECT_EQ(error_of(with(text, "classes = 10", "classes = 9")), "(no error)");
+  EXPECT_EQ(error_of(with(text, "classes = 10\n", "")),
+            "job.toml:8: data.source: an embedding reads its features as class "
+            "indices: `classes = N` makes such, from 0 to N - 1");
 }
 
 TEST(JobFile, NamesOfLayersAreUnique) {

@@ -40,7 +40,8 @@ TEST(JobFile, ReadsEveryKey) {
 
 TEST(JobFile, ReadsAnEmbedding) {
   const std::string text =
-      with(kGood, "{ type = \"flatten\" },",
+      with(with(kGood, "examples = 100", "examples = 100\nclasses = 50"),
+           "{ type = \"flatten\" },",
            "{ type = \"embedding\", input_dim = 50, output_dim = 6, "
            "embeddings_initializer = \"zeros\" }, { type = \"flatten\" },");
   const auto job = parse_job(text, "job.toml", {});
@@ -52,6 +53,18 @@ TEST(JobFile, ReadsAnEmbedding) {
       error_of(with(text, "input_dim = 50, ", "")),
       "job.toml:4: model.layers[0].input_dim: missing: an embedding layer "
       "needs `input_dim`, the number of classes");
+}
+
+TEST(JobFile, AnLstmForgetsLittleAtFirst) {
+  const auto forgets = [](const char* layer) {
+    const std::string text = with(kGood, "{ type = \"flatten\" },", layer);
+    const auto job = parse_job(text, "job.toml", {});
+    EXPECT_TRUE(job) << job.error().message;
+    return job && job->model.layers[0].unit_forget_bias;
+  };
+  EXPECT_TRUE(forgets("{ type = \"lstm\", units = 3 },"));
+  EXPECT_FALSE(
+      forgets("{ type = \"lstm\", units = 3, unit_forget_bias = false },"));
 }
 
 TEST(JobFile, DefaultsAreThoseOfKeras) {

@@ -226,6 +226,9 @@ TEST(OptimizerPlans, WhatCannotBeDoneByRowsHoldsTheGradientOfATable) {
   JobSpec job = lookup_job("adam");
   job.train.optimizer.clipvalue = 1;
   EXPECT_GE(gradients(job), kTable);
+  job.train.optimizer.clipvalue = 0;
+  job.train.optimizer.clipnorm = 1;
+  EXPECT_GE(gradients(job), kTable);
 }
 
 }  // namespace

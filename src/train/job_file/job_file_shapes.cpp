@@ -75,6 +75,11 @@ void check_source(const JobValue& root, const JobSpec& job,
                            text_of(job.model.input)));
   }
   const std::int64_t classes = source.integer("classes", 0);
+  if (classes == 0 && takes_indices(job.model)) {
+    errors.add(value_at(root, {"data", key}), fmt::format("data.{}", key),
+               "an embedding reads its features as class indices: `classes = "
+               "N` makes such, from 0 to N - 1");
+  }
   for (const LayerSpec& layer : job.model.layers) {
     if (layer.type != "embedding" || layer.input_dim >= classes) continue;
     errors.add(value_at(root, {"data", key, "classes"}),
