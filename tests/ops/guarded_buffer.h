@@ -33,17 +33,19 @@ class GuardedBuffer {
   std::vector<std::byte> read() const { return {data_, data_ + bytes_}; }
 
   bool intact() const {
-    for (std::size_t i = 0; i < kGuard; ++i) {
-      if (data_[bytes_ + i] != std::byte{kMark}) return false;
-      if (*(data_ - kGuard + i) != std::byte{kMark}) return false;
-    }
-    return true;
+    return is_marked(data_ - kGuard) && is_marked(data_ + bytes_);
   }
 
  private:
-  static constexpr std::size_t kGuard = 256;
+  // Libraries have been seen to write a kilobyte past their scratch.
+  static constexpr std::size_t kGuard = 4096;
   static constexpr std::size_t kAlignment = 64;
   static constexpr unsigned char kMark = 0xA5;
+
+  static bool is_marked(const std::byte* guard) {
+    return *guard == std::byte{kMark} &&
+           std::memcmp(guard, guard + 1, kGuard - 1) == 0;
+  }
 
   std::size_t bytes_;
   std::vector<std::byte> storage_;

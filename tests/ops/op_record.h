@@ -1,6 +1,7 @@
 // One case of the op harness: an op at a shape, with what to feed it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ std::vector<OpRecord> resize_records();
 std::vector<OpRecord> embedding_records();
 std::vector<OpRecord> normalization_records();
 std::vector<OpRecord> convolution_records();
+// Convolutions and their gradients at shapes drawn from a seed.
+std::vector<OpRecord> random_convolutions(std::uint64_t seed, int count);
 std::vector<OpRecord> pooling_records();
 std::vector<OpRecord> attention_records();
 std::vector<OpRecord> recurrent_records();

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <random>
+
 #include "ops/convolution/conv_shape.h"
 #include "ops/op_record.h"
 #include "ops/registry.h"
@@ -62,26 +64,34 @@ void add(std::vector<OpRecord>& records, const std::string& name, const Size& s,
   records.push_back(weights);
 }
 
-// Weights' gradients of bf16 and f16 that are not rounded to them.
+bool is_weight_grad(const OpRecord& record) {
+  return record.name.starts_with("conv2d_weight_grad_");
+}
+
+// A weights' gradient of bf16 or f16 that is not rounded to it.
+OpRecord wide_form(const OpRecord& record, DType dtype) {
+  OpRecord made = record;
+  made.name = fmt::format("{}_{}_to_f32", record.name, name_of(dtype));
+  for (graph::TensorType& type : made.inputs) type.dtype = dtype;
+  made.attrs.set("out", std::string("f32"));
+  made.gradient_of.clear();
+  return made;
+}
+
 void add_wide(std::vector<OpRecord>& records) {
   std::vector<OpRecord> wide;
   for (const OpRecord& record : records) {
-    const std::string_view name = record.name;
-    if (!name.starts_with("conv2d_weight_grad_")) continue;
-    const std::string_view shape = name.substr(19);
+    if (!is_weight_grad(record)) continue;
+    const std::string_view shape = std::string_view(record.name).substr(19);
     if (shape != "same" && shape != "no_images" && shape != "blocks_stride" &&
         shape != "blocks_pointwise" && shape != "blocks_groups" &&
         shape != "wide_depthwise_stride" && shape != "large_colour" &&
-        shape != "large_stride") {
+        shape != "large_stride" && shape != "dilated_rows" &&
+        shape != "few_channels_pointwise_stride") {
       continue;
     }
     for (const DType dtype : {DType::bf16, DType::f16}) {
-      OpRecord made = record;
-      made.name = fmt::format("{}_{}_to_f32", name, name_of(dtype));
-      for (graph::TensorType& type : made.inputs) type.dtype = dtype;
-      made.attrs.set("out", std::string("f32"));
-      made.gradient_of.clear();
-      wide.push_back(std::move(made));
+      wide.push_back(wide_form(record, dtype));
     }
   }
   records.insert(records.end(), wide.begin(), wide.end());
@@ -151,9 +161,61 @@ std::vector<OpRecord> convolution_records() {
   add(records, "large_pointwise", {2, 12, 11, 64, 80, 1, 1}, {}, false);
   add(records, "large_pointwise_stride", {2, 24, 22, 64, 80, 1, 1},
       {.strides = {2, 2}}, false);
+  // That a library's kernels write or read outside of what is theirs for.
+  add(records, "few_channels_pointwise_stride", {1, 12, 15, 3, 11, 1, 1},
+      {.strides = {1, 3}}, false);
+  add(records, "dilated_rows", {2, 8, 32, 30, 23, 2, 1}, {.dilations = {2, 1}},
+      false);
+  add(records, "dilated_pixel", {3, 30, 9, 1, 27, 1, 1},
+      {.strides = {3, 3}, .dilations = {2, 2}}, false);
   add(records, "large_groups", {2, 16, 16, 32, 32, 3, 3},
       {.padding = {1, 1, 1, 1}, .groups = 4}, false);
   add_wide(records);
+  return records;
+}
+
+// Small ones, of all the kinds that a library has kernels of their own for.
+std::vector<OpRecord> random_convolutions(std::uint64_t seed, int count) {
+  constexpr std::int64_t kMostProducts = 4'000'000;
+  std::mt19937_64 random(seed);
+  const auto one_of = [&](std::initializer_list<std::int64_t> values) {
+    return values.begin()[random() % values.size()];
+  };
+  const auto up_to = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(random() %
+                                         static_cast<std::uint64_t>(most));
+  };
+  std::vector<OpRecord> records;
+  for (int made = 0; made < count;) {
+    const std::int64_t groups = one_of({1, 1, 1, 1, 1, 2, 3, 8, 16, 32});
+    const bool depthwise = groups > 1 && one_of({0, 1}) == 1;
+    const std::int64_t channels = groups * (depthwise ? 1 : up_to(40));
+    const std::int64_t filters = groups * (depthwise ? 1 : up_to(40));
+    const Size size = {up_to(8),
+                       up_to(40),
+                       up_to(40),
+                       channels,
+                       filters,
+                       one_of({1, 1, 1, 2, 3, 3, 5, 7}),
+                       one_of({1, 1, 1, 2, 3, 3, 5, 7})};
+    Conv2dSettings settings = {
+        .strides = {one_of({1, 1, 2, 2, 3}), one_of({1, 1, 2, 2, 3})},
+        .dilations = {one_of({1, 1, 1, 2}), one_of({1, 1, 1, 2})},
+        .groups = groups};
+    if (one_of({0, 1}) == 1) settings = same(settings, size);
+    const std::int64_t rows =
+        conv_extent(settings, 0, size.height, size.kernel_height);
+    const std::int64_t columns =
+        conv_extent(settings, 1, size.width, size.kernel_width);
+    if (rows < 1 || columns < 1) continue;
+    const std::int64_t products = size.batch * rows * columns * filters *
+                                  channels / groups * size.kernel_height *
+                                  size.kernel_width;
+    if (products > kMostProducts) continue;
+    add(records, fmt::format("random_{}_{}", seed, made++), size, settings,
+        false);
+    records.push_back(wide_form(records.back(), DType::bf16));
+  }
   return records;
 }
 
