@@ -27,8 +27,9 @@ struct CpuKernels {
 
 // "3.2.0": part of every fingerprint.
 std::string onednn_version();
-// Whether oneDNN convolves, which brings code of its own into memory.
-bool uses_onednn_convolution(const graph::KernelCandidate& candidate);
+// Whether oneDNN was asked for a convolution on the CPU: that brings code of
+// its own into memory, also where another kernel was chosen.
+bool asks_onednn_convolution(const graph::KernelCandidate& candidate);
 
 // The factory over all families; `threads` must outlive it.
 std::unique_ptr<KernelFactory> make_cpu_kernels(ComputeThreads& threads);

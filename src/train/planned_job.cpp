@@ -362,7 +362,7 @@ class JobPlanner {
 
   // Of the CPU's library, in memory from planning on.
   std::int64_t convolution_code_bytes() const {
-    return uses(ops::uses_onednn_convolution)
+    return uses(ops::asks_onednn_convolution)
                ? machine_.profile().host_convolution_bytes
                : 0;
   }

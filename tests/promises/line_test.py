@@ -135,6 +135,27 @@ class SmallestBudget(JobTest):
     def test_networks_in_bf16(self):
         self.check_networks("--precision", "bf16")
 
+    def test_a_convolution_that_no_library_makes(self):
+        """Its code is in memory all the same, since it was asked."""
+        job = small_job(2)
+        job["model"] = {"input": [10, 21, 7], "layers": [
+            {"type": "max_pooling2d", "pool_size": 1, "strides": 3,
+             "padding": "same"},
+            {"type": "conv2d_transpose", "name": "a", "filters": 1,
+             "kernel_size": 2, "strides": 3, "padding": "same"},
+            {"type": "conv2d", "filters": 1, "kernel_size": 3,
+             "padding": "same", "use_bias": False},
+            {"type": "batch_normalization", "name": "b"},
+            {"type": "maximum", "inputs": ["b", "a"]}, dense(10)]}
+        job["data"]["source"] = random_source(
+            2, [10, 21, 7],
+            {"type": "classes", "count": 10, "shape": [12, 21]})
+        job["data"]["validation"] = job["data"]["source"]
+        job["train"] |= {"batch": 2, "epochs": 2, "precision": "bf16",
+                         "accumulation_steps": 3,
+                         "loss": "sparse_categorical_crossentropy"}
+        self.check(self.write_job(job))
+
     def test_many_layers_and_classes(self):
         job = small_job(2100, 256)
         names = ["relu", "gelu", "tanh", "sigmoid", "leaky_relu"]

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
   const ConvShape shape =
       conv_shape(kPass, query.inputs, query.outputs, *query.attrs);
   const DType dtype = query.inputs[0].dtype;
-  if (uses_onednn_convolution(candidate)) {
+  if (is_onednn_conv(candidate)) {
     return make_onednn_conv(shape, kPass, dtype, candidate, threads);
   }
   if (shape.is_depthwise()) {
@@ -59,6 +59,12 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
 }
 
 }  // namespace
+
+bool asks_onednn_convolution(const KernelCandidate& candidate) {
+  return candidate.name.starts_with("conv2d") &&
+         (is_onednn_conv(candidate) ||
+          candidate.name.find(":own:") != std::string::npos);
+}
 
 std::span<const CpuKernels> convolution_cpu_kernels() {
   static constexpr std::array<CpuKernels, 3> kernels = {{

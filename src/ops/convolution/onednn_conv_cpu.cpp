@@ -238,11 +238,6 @@ double seconds(const Conv& conv, const ConvShape& shape, ConvPass pass,
 
 }  // namespace
 
-bool uses_onednn_convolution(const graph::KernelCandidate& candidate) {
-  return candidate.name.starts_with("conv2d") &&
-         candidate.name.find(":onednn:") != std::string::npos;
-}
-
 std::vector<graph::KernelCandidate> onednn_conv_candidates(
     const ConvShape& shape, ConvPass pass, DType dtype,
     ComputeThreads& threads) {
@@ -265,6 +260,10 @@ std::vector<graph::KernelCandidate> onednn_conv_candidates(
     found.push_back(std::move(candidate));
   });
   return found;
+}
+
+bool is_onednn_conv(const graph::KernelCandidate& candidate) {
+  return candidate.name.find(":onednn:") != std::string::npos;
 }
 
 Result<std::unique_ptr<Kernel>> make_onednn_conv(

@@ -13,6 +13,7 @@ namespace plimsoll::ops {
 std::vector<graph::KernelCandidate> onednn_conv_candidates(
     const ConvShape& shape, ConvPass pass, DType dtype,
     ComputeThreads& threads);
+bool is_onednn_conv(const graph::KernelCandidate& candidate);
 Result<std::unique_ptr<Kernel>> make_onednn_conv(
     const ConvShape& shape, ConvPass pass, DType dtype,
     const graph::KernelCandidate& candidate, ComputeThreads& threads);
