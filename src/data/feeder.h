@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ struct IndexLimit {
   int field = -1;
   std::int64_t below = 0;  // from 0
   bool classes = true;     // of the model; else rows of an embedding
+  // Columns of the field's last axis that it is about.
+  std::int64_t begin = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
 };
 
 struct FeederOptions {

@@ -39,12 +39,14 @@ struct Outside {
   std::string value;
 };
 
-// The first that is no whole number from 0 to below the limit; asked before a
-// cast, which would make one of it.
+// The first in the limit's columns that is no whole number from 0 to below it;
+// asked before a cast, which would make one of it.
 std::optional<Outside> first_outside(DType dtype, const void* values,
-                                     std::int64_t count, std::int64_t below) {
+                                     std::int64_t count, std::int64_t columns,
+                                     const IndexLimit& limit) {
   constexpr std::int64_t kBlock = 64;
   const auto* const bytes = static_cast<const std::byte*>(values);
+  const bool all = limit.begin <= 0 && limit.end >= columns;
   const auto search = [&](DType wide, auto block) -> std::optional<Outside> {
     for (std::int64_t i = 0; i < count; i += kBlock) {
       const std::int64_t here = std::min(kBlock, count - i);
@@ -52,11 +54,15 @@ std::optional<Outside> first_outside(DType dtype, const void* values,
       for (std::int64_t j = 0; j < here; ++j) {
         const auto value = block[static_cast<std::size_t>(j)];
         using Number = std::remove_const_t<decltype(value)>;
-        bool fits = value >= 0 && value < static_cast<Number>(below);
+        bool fits = value >= 0 && value < static_cast<Number>(limit.below);
         if constexpr (std::is_floating_point_v<Number>) {
           fits = fits && value == std::floor(value);
         }
         if (fits) continue;
+        if (const std::int64_t column = (i + j) % columns;
+            !all && (column < limit.begin || column >= limit.end)) {
+          continue;
+        }
         return Outside{i + j,
                        dtype == DType::f64 || !is_floating(dtype)
                            ? fmt::format("{}", value)
@@ -211,9 +217,11 @@ std::optional<SlotFiller::Wrong> SlotFiller::find_wrong(
   if (is_floating(cast_of(field))) return std::nullopt;
   for (const IndexLimit& limit : options_.limits) {
     if (static_cast<std::size_t>(limit.field) != field) continue;
-    auto outside = first_outside(dtype, values, count, limit.below);
+    const auto& shape = input_.spec()[field].shape;
+    const std::int64_t columns = shape.rank > 0 ? shape[shape.rank - 1] : 1;
+    auto outside = first_outside(dtype, values, count, columns, limit);
     if (!outside) continue;
-    const std::int64_t width = input_.spec()[field].shape.elements();
+    const std::int64_t width = shape.elements();
     return Wrong{&limit, outside->position / width, std::move(outside->value)};
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "train/layers/layer_values.h"
@@ -231,18 +232,35 @@ bool takes_indices(const ModelSpec& model) {
   return false;
 }
 
-std::int64_t index_limit(const ModelSpec& model) {
+std::vector<IndexColumns> index_columns(const ModelSpec& model) {
   const auto wiring = Wiring::of(model);
-  if (!wiring) return 0;
-  std::int64_t least = 0;
+  if (!wiring || model.input.empty()) return {};
+  // What a layer gives of the input as it was; sliced only while columns are
+  // columns.
+  struct Part {
+    std::int64_t begin, end;
+    bool sliceable;
+  };
+  const Part whole{0, model.input.back(), true};
+  std::vector<std::optional<Part>> given(model.layers.size());
+  std::vector<IndexColumns> found;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const auto& reads = wiring->reads(i);
-    if (std::find(reads.begin(), reads.end(), -1) == reads.end()) continue;
     const LayerSpec& layer = model.layers[i];
-    if (layer.type != "embedding") return 0;
-    least = least == 0 ? layer.input_dim : std::min(least, layer.input_dim);
+    const LayerDef* def = find_layer(layer.type);
+    if (def == nullptr || reads.size() != 1) continue;
+    const auto part = reads[0] < 0 ? std::optional(whole)
+                                   : given[static_cast<std::size_t>(reads[0])];
+    if (!part || def->indices == LayerDef::Indices::refused) continue;
+    if (def->indices == LayerDef::Indices::read) {
+      found.push_back({part->begin, part->end, layer.input_dim});
+    } else if (layer.type != "slice") {
+      given[i] = {part->begin, part->end, false};
+    } else if (part->sliceable) {
+      given[i] = {part->begin + layer.begin, part->begin + layer.end, true};
+    }
   }
-  return least;
+  return found;
 }
 
 bool uses_batch_statistics(const ModelSpec& model) {

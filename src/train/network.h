@@ -27,9 +27,14 @@ bool uses_dropout(const ModelSpec& model);
 // Whether examples are class indices: an embedding reads the model's input, as
 // it is or by way of layers that only move it.
 bool takes_indices(const ModelSpec& model);
-// What examples must stay below, where embeddings alone read the model's input
-// as it is; 0: nobody knows.
-std::int64_t index_limit(const ModelSpec& model);
+// Columns [begin, end) of the input's last axis that an embedding of so many
+// rows reads, as they are or by way of slices and of layers that move them.
+struct IndexColumns {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t rows = 0;
+};
+std::vector<IndexColumns> index_columns(const ModelSpec& model);
 // Such a model's results depend on which examples share a batch: half a batch
 // twice is not the same as the whole.
 bool uses_batch_statistics(const ModelSpec& model);

@@ -108,8 +108,9 @@ Status RunningJob::make_feeders(const JobData& data) {
     data::FeederOptions options = feed.options;
     options.limits = {
         {data.inputs[i]->labels, planned_.graphs.output.shape.extent(-1)}};
-    if (const std::int64_t rows = index_limit(job_.model); rows > 0) {
-      options.limits.push_back({data.inputs[i]->features, rows, false});
+    for (const IndexColumns& columns : index_columns(job_.model)) {
+      options.limits.push_back({data.inputs[i]->features, columns.rows, false,
+                                columns.begin, columns.end});
     }
     PLIMSOLL_ASSIGN(feeders_[i],
                     data::BatchFeeder::create(

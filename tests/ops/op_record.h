@@ -49,10 +49,12 @@ std::vector<OpRecord> resize_records();
 std::vector<OpRecord> embedding_records();
 std::vector<OpRecord> normalization_records();
 std::vector<OpRecord> convolution_records();
-// Convolutions and their gradients at shapes drawn from a seed.
-std::vector<OpRecord> random_convolutions(std::uint64_t seed, int count);
 std::vector<OpRecord> pooling_records();
 std::vector<OpRecord> attention_records();
 std::vector<OpRecord> recurrent_records();
+
+// At shapes drawn from a seed; convolutions with both of their gradients.
+std::vector<OpRecord> random_products(std::uint64_t seed, int count);
+std::vector<OpRecord> random_convolutions(std::uint64_t seed, int count);
 
 }  // namespace plimsoll::ops::testing

@@ -263,15 +263,17 @@ TEST_F(EmbeddingModel, AnIndexOutsideOfTheTableIsNamed) {
   table("<f4", 4, std::vector<float>{0, 1, 2, 3}, SGD{});
 }
 
-// Where other layers stand between, nobody knows whose an index is.
-TEST_F(EmbeddingModel, AnIndexOutsideBehindASliceSpoilsTheLossAlone) {
-  const auto loss = [&](const std::vector<std::int64_t>& indices) {
-    write_npy(folder_ / "x.npy", "<i8", 2, indices);
+// Each column is held to the table that reads it.
+TEST_F(EmbeddingModel, AnIndexOutsideBehindASliceIsNamed) {
+  const auto fit = [&](const std::vector<std::int64_t>& indices) {
+    write_npy(folder_ / "x.npy", "<i8", 3, indices);
     write_npy(folder_ / "y.npy", "<f4", 0,
-              std::vector<float>(indices.size() / 2, 1));
-    const auto x = Input({2});
-    const auto rows = Embedding(4, 3)(Slice(0, 1)(x));
-    Model model(x, Dense(1, sigmoid)(Flatten()(rows)));
+              std::vector<float>(indices.size() / 3, 1));
+    const auto x = Input({3});
+    const auto rest = Slice(1, 3)(x);  // the first is read by nobody
+    const auto users = Flatten()(Embedding(4, 3)(Slice(0, 1)(rest)));
+    const auto items = Flatten()(Embedding(9, 3)(Flatten()(Slice(1, 2)(rest))));
+    Model model(x, Dense(1, sigmoid)(Concatenate()({users, items})));
     model.compile(session_, {.optimizer = SGD{.learning_rate = 0.1},
                              .loss = binary_crossentropy});
     return model
@@ -279,8 +281,18 @@ TEST_F(EmbeddingModel, AnIndexOutsideBehindASliceSpoilsTheLossAlone) {
              {.epochs = 1})
         .loss.back();
   };
-  EXPECT_TRUE(std::isnan(loss({0, 0, 4, 0})));
-  EXPECT_FALSE(std::isnan(loss({0, 9, 3, -5})));
+  const auto error = [&](const std::vector<std::int64_t>& indices) {
+    return plimsoll::testing::thrown([&] { fit(indices); }, Failure::io);
+  };
+  EXPECT_FALSE(std::isnan(fit({-1, 3, 8, 99, 0, 0})));
+  EXPECT_NE(error({0, 0, 8, 0, 4, 8})
+                .find("example 1 has index 4, but the "
+                      "embedding that reads it has 4 rows"),
+            std::string::npos);
+  EXPECT_NE(error({0, 3, 9, 0, 3, 8})
+                .find("example 0 has index 9, but the "
+                      "embedding that reads it has 9 rows"),
+            std::string::npos);
 }
 
 TEST_F(EmbeddingModel, AClassThatTheModelLacksIsNamed) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <random>
+
 #include "ops/op_record.h"
 
 namespace plimsoll::ops::testing {
@@ -244,6 +247,48 @@ std::vector<OpRecord> matmul_records() {
     records.push_back(with_gradient(with_epilogue(
         batched("matmul_batches", {3, 2, 4}, {3, 4, 6}, false, false), 6, true,
         relu)));
+  }
+  return records;
+}
+
+std::vector<OpRecord> random_products(std::uint64_t seed, int count) {
+  constexpr std::int64_t kMostProducts = 4'000'000;
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t most) {
+    return static_cast<std::int64_t>(random() % most);
+  };
+  // Half of them around whole vectors.
+  const auto extent = [&] {
+    return below(2) == 0
+               ? 1 + below(400)
+               : std::max<std::int64_t>(1, 16 * below(40) - 1 + below(3));
+  };
+  std::vector<OpRecord> records;
+  for (int made = 0; made < count;) {
+    const std::int64_t m = extent();
+    const std::int64_t k = extent();
+    const std::int64_t n = extent();
+    if (m * k * n > kMostProducts) continue;
+    const bool ta = below(2) == 1;
+    const bool tb = below(2) == 1;
+    OpRecord record =
+        with_epilogue(product(fmt::format("matmul_random_{}_{}", seed, made++),
+                              m, k, n, ta, tb),
+                      n, below(2) == 1, below(2) == 1);
+    if (below(3) == 0) {
+      const std::int64_t batch = 1 + below(5);
+      for (std::size_t i = 0; i < 2; ++i) {
+        std::vector<Dim> dims = {batch};
+        for (const Dim& dim : record.inputs[i].shape.dims())
+          dims.push_back(dim);
+        record.inputs[i].shape = Shape(std::move(dims));
+      }
+    }
+    if (below(3) == 0) {  // of bf16, not rounded to it; a bias stays f32
+      for (std::size_t i = 0; i < 2; ++i) record.inputs[i].dtype = DType::bf16;
+      record.attrs.set("out", std::string("f32"));
+    }
+    records.push_back(std::move(record));
   }
   return records;
 }
