@@ -5,12 +5,13 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CTEST_ARGS ?=
 BENCH_ARGS ?=
+GPU_CHECK ?=
 
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 CTEST = ctest -j $(JOBS) $(CTEST_ARGS)
 
-.PHONY: build demo examples test bench benchmarks bench-peers format fuzz lint \
-        asan tsan install bootstrap bootstrap-clang clean help
+.PHONY: build demo examples test gpu-check bench benchmarks bench-peers format \
+        fuzz lint asan tsan install bootstrap bootstrap-clang clean help
 
 build: build/release/build.ninja
 	cmake --build --preset release --target plimsoll
@@ -24,6 +25,10 @@ examples: build/release/build.ninja
 test: build/release/build.ninja
 	cmake --build --preset release
 	$(CTEST) --preset release --output-junit tests.xml
+
+gpu-check: build/release/build.ninja
+	cmake --build --preset release
+	scripts/gpu_check.py $(GPU_CHECK)
 
 asan: build/asan/build.ninja
 	cmake --build --preset asan
@@ -76,4 +81,4 @@ clean:
 	rm -rf build
 
 help:
-	@echo "demo test build examples bench bench-peers format fuzz lint asan tsan install clean"
+	@echo "demo test gpu-check build examples bench bench-peers format fuzz lint asan tsan install clean"
