@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/dtype.h"
 #include "base/result.h"
+#include "data/index_limits.h"
 #include "data/input.h"
 
 namespace plimsoll::data {
@@ -18,16 +18,6 @@ namespace plimsoll::data {
 // With so many slots more than readers, next() fills batches of a set as well
 // while the one it is to give is not ready.
 inline constexpr int kSlotsToHelp = 4;
-
-// Whole numbers of a field that name something of the model's.
-struct IndexLimit {
-  int field = -1;
-  std::int64_t below = 0;  // from 0
-  bool classes = true;     // of the model; else rows of an embedding
-  // Columns of the field's last axis that it is about.
-  std::int64_t begin = 0;
-  std::int64_t end = std::numeric_limits<std::int64_t>::max();
-};
 
 struct FeederOptions {
   std::int64_t batch = 32;

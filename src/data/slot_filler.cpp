@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <exception>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <type_traits>
 
 #include "base/units.h"
 #include "io/convert.h"
@@ -32,48 +30,6 @@ auto without_exceptions(const Input& input, const Body& body)
     return Error{ErrorCode::internal,
                  fmt::format("{}: {}", input.description, thrown.what())};
   }
-}
-
-struct Outside {
-  std::int64_t position = 0;
-  std::string value;
-};
-
-// The first in the limit's columns that is no whole number from 0 to below it;
-// asked before a cast, which would make one of it.
-std::optional<Outside> first_outside(DType dtype, const void* values,
-                                     std::int64_t count, std::int64_t columns,
-                                     const IndexLimit& limit) {
-  constexpr std::int64_t kBlock = 64;
-  const auto* const bytes = static_cast<const std::byte*>(values);
-  const bool all = limit.begin <= 0 && limit.end >= columns;
-  const auto search = [&](DType wide, auto block) -> std::optional<Outside> {
-    for (std::int64_t i = 0; i < count; i += kBlock) {
-      const std::int64_t here = std::min(kBlock, count - i);
-      io::convert(dtype, bytes + i * size_of(dtype), wide, block.data(), here);
-      for (std::int64_t j = 0; j < here; ++j) {
-        const auto value = block[static_cast<std::size_t>(j)];
-        using Number = std::remove_const_t<decltype(value)>;
-        bool fits = value >= 0 && value < static_cast<Number>(limit.below);
-        if constexpr (std::is_floating_point_v<Number>) {
-          fits = fits && value == std::floor(value);
-        }
-        if (fits) continue;
-        if (const std::int64_t column = (i + j) % columns;
-            !all && (column < limit.begin || column >= limit.end)) {
-          continue;
-        }
-        return Outside{i + j,
-                       dtype == DType::f64 || !is_floating(dtype)
-                           ? fmt::format("{}", value)
-                           : fmt::format("{}", static_cast<float>(value))};
-      }
-    }
-    return std::nullopt;
-  };
-  return is_floating(dtype)
-             ? search(DType::f64, std::array<double, kBlock>())
-             : search(DType::i64, std::array<std::int64_t, kBlock>());
 }
 
 }  // namespace
@@ -142,8 +98,7 @@ Status SlotFiller::gather(std::span<const std::int64_t> numbers,
     const DType as = cast_of(i);
     if (layout_.borrowed[i] || as == layout_.made[i]) continue;
     const std::int64_t elements = spec[i].shape.elements();
-    if (const auto wrong =
-            find_wrong(i, spec[i].dtype, rows[i], count * elements)) {
+    if (const auto wrong = find_wrong(i, spec[i].dtype, rows[i], count)) {
       std::int64_t example = numbers[static_cast<std::size_t>(wrong->row)];
       input_.set->origins({&example, 1}, how.epoch);
       return error_of(*wrong, example);
@@ -171,8 +126,13 @@ Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
   const ElementSpec& spec = input_.spec();
   PLIMSOLL_ASSIGN(const std::int64_t stacked, stack_from_stream(out));
   if (stacked != kUnknownCount) {
-    PLIMSOLL_RETURN_IF_ERROR(check_limits(0, out.index, stacked, out));
-    return stacked;
+    const auto wrong = find_wrong(out, stacked);
+    if (!wrong) return stacked;
+    PLIMSOLL_ASSIGN(
+        const std::int64_t example, without_exceptions(input_, [&] {
+          return input_.stream->stacked_index(stacked - 1 - wrong->row);
+        }));
+    return error_of(*wrong, example);
   }
   Element element;
   for (std::int64_t count = 0; count < options_.batch; ++count) {
@@ -197,8 +157,7 @@ Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
       const std::int64_t elements = spec[i].shape.elements();
       std::byte* const row =
           writable(out.values[i]) + count * elements * size_of(as);
-      if (const auto wrong =
-              find_wrong(i, spec[i].dtype, value.data, elements)) {
+      if (const auto wrong = find_wrong(i, spec[i].dtype, value.data, 1)) {
         return error_of(*wrong, element.index);
       }
       if (as == spec[i].dtype) {
@@ -211,47 +170,45 @@ Result<std::int64_t> SlotFiller::fill_from_stream(Element& out) const {
   return options_.batch;
 }
 
-std::optional<SlotFiller::Wrong> SlotFiller::find_wrong(
+std::optional<IndexLimits::Wrong> SlotFiller::find_wrong(
     std::size_t field, DType dtype, const void* values,
-    std::int64_t count) const {
+    std::int64_t rows) const {
   if (is_floating(cast_of(field))) return std::nullopt;
-  for (const IndexLimit& limit : options_.limits) {
-    if (static_cast<std::size_t>(limit.field) != field) continue;
-    const auto& shape = input_.spec()[field].shape;
-    const std::int64_t columns = shape.rank > 0 ? shape[shape.rank - 1] : 1;
-    auto outside = first_outside(dtype, values, count, columns, limit);
-    if (!outside) continue;
-    const std::int64_t width = shape.elements();
-    return Wrong{&limit, outside->position / width, std::move(outside->value)};
+  return limits_.find(field, dtype, values, rows);
+}
+
+std::optional<IndexLimits::Wrong> SlotFiller::find_wrong(
+    const Element& batch, std::int64_t rows) const {
+  for (std::size_t i = 0; i < input_.spec().size(); ++i) {
+    const bool cast = !layout_.borrowed[i] && cast_of(i) != layout_.made[i];
+    if (cast) continue;  // seen before
+    auto wrong = find_wrong(i, cast_of(i), batch.values[i].data, rows);
+    if (wrong) return wrong;
   }
   return std::nullopt;
 }
 
-Error SlotFiller::error_of(const Wrong& wrong, std::int64_t example) const {
-  const bool classes = wrong.limit->classes;
-  const std::int64_t below = wrong.limit->below;
-  return {ErrorCode::io,
-          fmt::format("{}: example {} has {} {}, but the {} {} {}, from 0 to "
-                      "{}",
-                      input_.description, example, classes ? "class" : "index",
-                      wrong.value,
-                      classes ? "model has" : "embedding that reads it has",
-                      below, classes ? "classes" : "rows", below - 1)};
+Error SlotFiller::error_of(const IndexLimits::Wrong& wrong,
+                           std::int64_t example) const {
+  const auto& [limit, row, value] = wrong;
+  return {
+      ErrorCode::io,
+      fmt::format(
+          "{}: example {} has {} {}, but the {} {} {}, from 0 to "
+          "{}",
+          input_.description, example, limit.classes ? "class" : "index", value,
+          limit.classes ? "model has" : "embedding that reads it has",
+          limit.below, limit.classes ? "classes" : "rows", limit.below - 1)};
 }
 
 Status SlotFiller::check_limits(std::int64_t epoch, std::int64_t first,
                                 std::int64_t count,
                                 const Element& batch) const {
-  const ElementSpec& spec = input_.spec();
-  for (std::size_t i = 0; i < spec.size(); ++i) {
-    const auto wrong = find_wrong(i, cast_of(i), batch.values[i].data,
-                                  count * spec[i].shape.elements());
-    if (!wrong) continue;
-    std::int64_t example = first + wrong->row;
-    if (input_.set) input_.set->origins({&example, 1}, epoch);
-    return error_of(*wrong, example);
-  }
-  return {};
+  const auto wrong = find_wrong(batch, count);
+  if (!wrong) return {};
+  std::int64_t example = first + wrong->row;
+  input_.set->origins({&example, 1}, epoch);
+  return error_of(*wrong, example);
 }
 
 }  // namespace plimsoll::data

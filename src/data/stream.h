@@ -51,6 +51,11 @@ class Stream {
                                          std::span<std::byte* const> /*rows*/) {
     return kUnknownCount;
   }
+  // The index of the element that next_rows() gave last but `before`: for
+  // errors, so it may take its time.
+  virtual Result<std::int64_t> stacked_index(std::int64_t /*before*/) {
+    return kUnknownCount;
+  }
 
   // Pushes what restore() needs to go on behind the element that next() gave
   // last; it never holds elements.

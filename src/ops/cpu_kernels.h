@@ -28,8 +28,10 @@ struct CpuKernels {
 // "3.2.0": part of every fingerprint.
 std::string onednn_version();
 // Whether oneDNN was asked for a convolution on the CPU: that brings code of
-// its own into memory, also where another kernel was chosen.
-bool asks_onednn_convolution(const graph::KernelCandidate& candidate);
+// its own into memory, also where another kernel was chosen. By the images'
+// type.
+bool asks_onednn_convolution(const graph::KernelCandidate& candidate,
+                             DType dtype);
 
 // The factory over all families; `threads` must outlive it.
 std::unique_ptr<KernelFactory> make_cpu_kernels(ComputeThreads& threads);

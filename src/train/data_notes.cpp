@@ -5,14 +5,15 @@
 #include "train/network.h"
 
 namespace plimsoll::train {
+
 std::vector<std::string> notes_on_data(const JobSpec& job,
                                        const JobData& data) {
   std::vector<std::string> notes;
   const DType stored = data.first().features_field().dtype;
   if (takes_indices(job.model) && is_floating(stored)) {
     notes.push_back(fmt::format(
-        "The features are {}, the first layer is an embedding: they are taken "
-        "as whole numbers.",
+        "The features are {}, and an embedding reads them: they must be whole "
+        "numbers.",
         name_of(stored)));
   }
   if (!data.inputs[static_cast<std::size_t>(Stage::train)]) return notes;

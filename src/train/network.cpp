@@ -236,7 +236,7 @@ std::vector<IndexColumns> index_columns(const ModelSpec& model) {
   const auto wiring = Wiring::of(model);
   if (!wiring || model.input.empty()) return {};
   // What a layer gives of the input as it was; sliced only while columns are
-  // columns.
+  // columns: other slices take out what is not known here.
   struct Part {
     std::int64_t begin, end;
     bool sliceable;
@@ -255,7 +255,8 @@ std::vector<IndexColumns> index_columns(const ModelSpec& model) {
     if (def->indices == LayerDef::Indices::read) {
       found.push_back({part->begin, part->end, layer.input_dim});
     } else if (layer.type != "slice") {
-      given[i] = {part->begin, part->end, false};
+      const bool moved = layer.type != "flatten" || model.input.size() > 1;
+      given[i] = {part->begin, part->end, part->sliceable && !moved};
     } else if (part->sliceable) {
       given[i] = {part->begin + layer.begin, part->begin + layer.end, true};
     }

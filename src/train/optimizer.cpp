@@ -100,8 +100,10 @@ Rule rule_of(const OptimizerSpec& spec) {
 
 class Updates {
  public:
-  Updates(Builder& builder, const Rule& rule, const UpdateScalars& scalars)
-      : builder_(builder), rule_(rule), scalars_(scalars) {}
+  // `whole`: of tables too.
+  Updates(Builder& builder, const Rule& rule, const UpdateScalars& scalars,
+          bool whole)
+      : builder_(builder), rule_(rule), scalars_(scalars), whole_(whole) {}
 
   Status add(const Parameter& parameter, const ClippedGradient& given) {
     builder_.set_scope(parameter.name);
@@ -111,10 +113,7 @@ class Updates {
       states.push_back(slot(parameter, name));
     }
     const auto& form = ops::update_form(rule_.rule);
-    // LAMB looks at whole parameters.
-    const auto rows = rule_.rule == ops::UpdateRule::lamb
-                          ? std::nullopt
-                          : rows_of(builder_, given.gradient);
+    const auto rows = whole_ ? std::nullopt : rows_of(builder_, given.gradient);
     const ops::UpdateInputs inputs{
         parameter.value, rows ? rows->dy : given.gradient,
         states,          scalars_.rate,
@@ -149,6 +148,7 @@ class Updates {
   Builder& builder_;
   const Rule& rule_;
   const UpdateScalars& scalars_;
+  const bool whole_;
   std::vector<StartValue> starts_;
 };
 
@@ -196,7 +196,7 @@ Result<std::vector<StartValue>> add_updates(
     return std::vector<StartValue>{};
   }
   const Rule rule = rule_of(optimizer);
-  Updates updates(builder, rule, scalars);
+  Updates updates(builder, rule, scalars, needs_whole_tables(optimizer));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     PLIMSOLL_RETURN_IF_ERROR(updates.add(parameters[i], clipped[i]));
   }

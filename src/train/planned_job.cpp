@@ -339,15 +339,18 @@ class JobPlanner {
            compiled_layer_bytes(planned_.programs);
   }
 
-  bool uses(bool (*library)(const graph::KernelCandidate&)) const {
+  template <class Asked>
+  bool any_instruction(const Asked& asked) const {
     return std::any_of(planned_.programs.begin(), planned_.programs.end(),
                        [&](const PlannedProgram& program) {
                          const auto& steps = program.lowered.instructions;
-                         return std::any_of(steps.begin(), steps.end(),
-                                            [&](const auto& step) {
-                                              return library(step.kernel);
-                                            });
+                         return std::any_of(steps.begin(), steps.end(), asked);
                        });
+  }
+
+  bool uses(bool (*library)(const graph::KernelCandidate&)) const {
+    return any_instruction(
+        [&](const graph::Instruction& step) { return library(step.kernel); });
   }
 
   // Of the library of layers on the device: its code, and memory that some of
@@ -362,9 +365,12 @@ class JobPlanner {
 
   // Of the CPU's library, in memory from planning on.
   std::int64_t convolution_code_bytes() const {
-    return uses(ops::asks_onednn_convolution)
-               ? machine_.profile().host_convolution_bytes
-               : 0;
+    const bool asked = any_instruction([](const graph::Instruction& step) {
+      return !step.input_types.empty() &&
+             ops::asks_onednn_convolution(step.kernel,
+                                          step.input_types[0].dtype);
+    });
+    return asked ? machine_.profile().host_convolution_bytes : 0;
   }
 
   std::int64_t host_floor_beside(const DeviceProfile& device) const {

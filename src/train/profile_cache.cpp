@@ -71,12 +71,15 @@ void keep_text(const std::string& kind, const std::string& key,
 void forget_profiles(const std::string& kind) {
   const fs::path folder = user_cache_folder();
   if (folder.empty()) return;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with(kind + "-")) continue;
+  // "cpu-0123456789abcdef.json", not "cpu-work-...".
+  const std::size_t length = path_of(kind, "").filename().string().size();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (!name.starts_with(kind + "-") || name.size() != length) continue;
     std::error_code kept;
-    fs::remove(entry.path(), kept);
+    fs::remove(entry->path(), kept);
   }
 }
 

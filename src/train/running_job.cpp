@@ -106,8 +106,10 @@ Status RunningJob::make_feeders(const JobData& data) {
     if (!data.inputs[i]) continue;
     const Feed& feed = planned_.feeds[i];
     data::FeederOptions options = feed.options;
-    options.limits = {
-        {data.inputs[i]->labels, planned_.graphs.output.shape.extent(-1)}};
+    if (static_cast<Stage>(i) != Stage::predict) {  // which reads no labels
+      options.limits.push_back(
+          {data.inputs[i]->labels, planned_.graphs.output.shape.extent(-1)});
+    }
     for (const IndexColumns& columns : index_columns(job_.model)) {
       options.limits.push_back({data.inputs[i]->features, columns.rows, false,
                                 columns.begin, columns.end});

@@ -122,8 +122,9 @@ Status TrainingRun::check_host() {
   if (again) forget_cpu_profile();
   const std::int64_t held = process->resident_bytes();
   std::string text = fmt::format(
-      "the process holds {} of the host, {} more than was forecast: the system "
-      "has more of its files in memory than when this machine was measured",
+      "the process holds {} of the host, {} more than was forecast: most "
+      "likely the system has more of its files in memory than when this "
+      "machine was measured",
       format_bytes(held), format_bytes(held - forecast));
   if (held <= line_.host_bytes) {
     if (again) text += "; the next plan will have measured again";
@@ -133,7 +134,8 @@ Status TrainingRun::check_host() {
   return Error{ErrorCode::does_not_fit,
                fmt::format("{}. That is above the budget of {}: {}", text,
                            format_bytes(line_.host_bytes),
-                           again ? "run it again, it will be measured again"
+                           again ? "run it again, it will be measured again; "
+                                   "where that does not help, allow more"
                                  : "allow more, or empty Plimsoll's cache, so "
                                    "that it is measured again")};
 }

@@ -176,33 +176,41 @@ TEST_P(FeederModes, AStreamGoesOnFromASavedPosition) {
   EXPECT_EQ(drain(*fed.feeder, 8, 100, 24), rest);
 }
 
-// Every example of the set has its number as its label.
+// Every example of the set has its number as its label. They come one after
+// another, or stacked by the stream: from several windows a batch, of which
+// only the last is still in memory.
 TEST_P(FeederModes, AStreamsExampleIsNamedByItsPlaceInTheSet) {
-  for (const DType as : {DType::i32, DType::i64}) {
+  const auto set = std::make_shared<NumberedSet>(100);
+  const auto workers = *Workers::create(1);
+  const auto example_named = [&](std::shared_ptr<Stream> stream, DType as) {
     Input input;
-    input.stream = *shuffle_window_stream(
-        *indexed_stream(std::make_shared<NumberedSet>(100)), {20, 5});
-    FeederOptions options = options_of(8, 3, GetParam());
+    input.stream = std::move(stream);
+    FeederOptions options = options_of(32, 3, GetParam());
     options.as = {DType::f32, as};
     options.limits = {{1, 30}};
     FedBy fed(std::move(input), options);
-    ASSERT_TRUE(fed.feeder->start({4, 0, {}}));
-    for (auto batch = fed.feeder->next();; batch = fed.feeder->next()) {
-      if (batch) {
-        ASSERT_GT(batch->examples, 0);
-        fed.feeder->release(batch->slot);
-        continue;
-      }
-      const std::string& text = batch.error().message;
-      int example = 0;
-      int value = 0;
-      ASSERT_EQ(std::sscanf(text.c_str(), ": example %d has class %d", &example,
-                            &value),
-                2)
-          << text;
-      EXPECT_EQ(example, value) << text;
-      EXPECT_GE(value, 30);
-      break;
+    EXPECT_TRUE(fed.feeder->start({4, 0, {}}));
+    auto batch = fed.feeder->next();
+    while (batch && batch->examples > 0) {
+      fed.feeder->release(batch->slot);
+      batch = fed.feeder->next();
+    }
+    ASSERT_FALSE(batch);
+    const std::string& text = batch.error().message;
+    int example = 0;
+    int value = 0;
+    ASSERT_EQ(std::sscanf(text.c_str(), ": example %d has class %d", &example,
+                          &value),
+              2)
+        << text;
+    EXPECT_EQ(example, value) << text;
+    EXPECT_GE(value, 30);
+  };
+  for (const DType as : {DType::i32, DType::i64}) {
+    example_named(*shuffle_window_stream(*indexed_stream(set), {20, 5}), as);
+    for (Workers* const readers :
+         {static_cast<Workers*>(nullptr), workers.get()}) {
+      example_named(*BlockShuffle::create(set, {3, 24, 96, readers}), as);
     }
   }
 }

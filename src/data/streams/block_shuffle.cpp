@@ -92,6 +92,13 @@ Result<std::int64_t> BlockShuffle::next_rows(std::int64_t most,
   return done;
 }
 
+Result<std::int64_t> BlockShuffle::stacked_index(std::int64_t before) {
+  const std::int64_t position = position_ - 1 - before;
+  PLIMSOLL_ASSIGN(const auto* const window,
+                  windows_.get(position / window_elements()));
+  return window->numbers[window->order[position % window_elements()]];
+}
+
 Status BlockShuffle::restore(std::int64_t epoch, StateReader& state) {
   PLIMSOLL_ASSIGN(const std::int64_t position, state.next(0, count()));
   PLIMSOLL_RETURN_IF_ERROR(start(epoch));

@@ -23,6 +23,7 @@ class BlockShuffle final : public Stream {
   Result<bool> next(Element& out) override;
   Result<std::int64_t> next_rows(std::int64_t most,
                                  std::span<std::byte* const> rows) override;
+  Result<std::int64_t> stacked_index(std::int64_t before) override;
   void save(State& state) const override { state.push(position_); }
   Status restore(std::int64_t epoch, StateReader& state) override;
   std::string whereabouts(const Element& element) const override {

@@ -60,8 +60,8 @@ Result<std::unique_ptr<Kernel>> create(const KernelQuery& query,
 
 }  // namespace
 
-bool asks_onednn_convolution(const KernelCandidate& candidate) {
-  return candidate.name.starts_with("conv2d") &&
+bool asks_onednn_convolution(const KernelCandidate& candidate, DType dtype) {
+  return dtype != DType::f64 && candidate.name.starts_with("conv2d") &&
          (is_onednn_conv(candidate) ||
           candidate.name.find(":own:") != std::string::npos);
 }
