@@ -2,6 +2,8 @@
 """All that only a GPU can show, in one call, with a dated report.
 
   make gpu-check [GPU_CHECK="tests memcheck"]
+  scripts/gpu_check.py --pack FOLDER     what it needs of the build, for a GPU
+  scripts/gpu_check.py --build FOLDER    in a checkout on another machine
 
 tests      op records in all dtypes, small networks, sessions, eager ops and
            whole jobs (labels `gpu` of ctest)
@@ -38,13 +40,16 @@ NETWORKS = [
 ]
 
 
+GPU_TESTS = ("small_models_gpu_test", "session_gpu_test", "eager_gpu_test")
+
+
 class Check:
     def __init__(self, build, folder):
         self.build = build
         self.folder = folder
         self.lines = []
         self.failed = []
-        self.environment = os.environ | {
+        self.environment = os.environ | packed_libraries(build) | {
             "PLIMSOLL_CUDA_MODULE": str(build / "libplimsoll_cuda.so"),
             "PLIMSOLL_BINARY": str(build / "plimsoll"),
             "PLIMSOLL_EXAMPLES": str(ROOT / "examples"),
@@ -98,8 +103,7 @@ class Check:
         self.shards("ops_gpu_test", [self.program("ops_gpu_test")],
                     min(8, cores))
         # Figures of memory: one at a time.
-        for name in ("small_models_gpu_test", "session_gpu_test",
-                     "eager_gpu_test"):
+        for name in GPU_TESTS:
             self.shards(name, [self.program(name)], 1)
         name = "promises.gpu"
         started = time.monotonic()
@@ -169,10 +173,36 @@ class Check:
             self.say(f"- speed: exit code {code}", failed=True)
 
 
-def output_of(*command):
+def packed_libraries(build):
+    """In front of those that are installed, if the build is a packed one."""
+    if not (build / "lib").is_dir():
+        return {}
+    others = os.environ.get("LD_LIBRARY_PATH")
+    return {"LD_LIBRARY_PATH": ":".join(
+        [str(build / "lib"), *([others] if others else [])])}
+
+
+def pack(build, folder):
+    """Stripped programs, and the libraries that are not the system's own."""
+    for name in ("plimsoll", "libplimsoll_cuda.so", "tests/ops/ops_gpu_test",
+                 *(f"tests/train/{name}" for name in GPU_TESTS)):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["strip", "-o", target, build / name], check=True)
+    (folder / "lib").mkdir(exist_ok=True)
+    needed = output_of("ldd", *(str(build / name) for name in (
+        "plimsoll", "tests/ops/ops_gpu_test")))
+    for path in sorted(set(re.findall(r"=> (/\S+)", needed))):
+        # The C library and the compiler's are those of the other machine.
+        if not re.search(r"/(lib(c|m|stdc\+\+|gcc_s)\.so|ld-)", path):
+            shutil.copy(path, folder / "lib")
+
+
+def output_of(*command, **more):
     try:
         return subprocess.run(command, capture_output=True, text=True,
-                              check=False, cwd=ROOT).stdout.strip()
+                              check=False, cwd=ROOT,
+                              env=os.environ | more).stdout.strip()
     except FileNotFoundError:
         return ""
 
@@ -188,13 +218,17 @@ def main():
                         default=ROOT / "build/release")
     parser.add_argument("--folder", type=pathlib.Path,
                         default=ROOT / "build/gpu-check")
+    parser.add_argument("--pack", type=pathlib.Path, metavar="FOLDER",
+                        help="copy programs there instead of running them")
     arguments = parser.parse_args()
     for stage in arguments.stages:
         if stage not in stages:
             parser.error(f"no stage {stage}: there are {', '.join(stages)}")
     build = arguments.build.resolve()
-    devices = json.loads(output_of(str(build / "plimsoll"), "devices",
-                                   "--json"))["cuda"]
+    if arguments.pack:
+        return pack(build, arguments.pack)
+    devices = json.loads(output_of(str(build / "plimsoll"), "devices", "--json",
+                                   **packed_libraries(build)))["cuda"]
     if not devices["devices"]:
         sys.exit("gpu-check: needs a GPU: "
                  f"{devices['missing'] or 'this build has no CUDA module'}")
