@@ -2,8 +2,11 @@
 """All that only a GPU can show, in one call, with a dated report.
 
   make gpu-check [GPU_CHECK="tests memcheck"]
-  scripts/gpu_check.py --pack FOLDER     what it needs of the build, for a GPU
-  scripts/gpu_check.py --build FOLDER    in a checkout on another machine
+
+or, where the GPU's machine cannot build:
+
+  scripts/gpu_check.py --pack built.tar.xz    here
+  tar xf built.tar.xz && scripts/gpu_check.py --build built    there
 
 tests      op records in all dtypes, small networks, sessions, eager ops and
            whole jobs (labels `gpu` of ctest)
@@ -24,6 +27,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -182,8 +186,16 @@ def packed_libraries(build):
         [str(build / "lib"), *([others] if others else [])])}
 
 
-def pack(build, folder):
+def pack(build, file):
     """Stripped programs, and the libraries that are not the system's own."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place) / "built"
+        copy_needed(build, folder)
+        with tarfile.open(file, "w:xz") as archive:
+            archive.add(folder, "built")
+
+
+def copy_needed(build, folder):
     for name in ("plimsoll", "libplimsoll_cuda.so", "tests/ops/ops_gpu_test",
                  *(f"tests/train/{name}" for name in GPU_TESTS)):
         target = folder / name
@@ -194,7 +206,8 @@ def pack(build, folder):
         "plimsoll", "tests/ops/ops_gpu_test")))
     for path in sorted(set(re.findall(r"=> (/\S+)", needed))):
         # The C library and the compiler's are those of the other machine.
-        if not re.search(r"/(lib(c|m|stdc\+\+|gcc_s)\.so|ld-)", path):
+        if not re.search(r"/(lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so|ld-)",
+                         path):
             shutil.copy(path, folder / "lib")
 
 
@@ -218,13 +231,15 @@ def main():
                         default=ROOT / "build/release")
     parser.add_argument("--folder", type=pathlib.Path,
                         default=ROOT / "build/gpu-check")
-    parser.add_argument("--pack", type=pathlib.Path, metavar="FOLDER",
-                        help="copy programs there instead of running them")
+    parser.add_argument("--pack", type=pathlib.Path, metavar="FILE",
+                        help="an archive of the programs; nothing is run")
     arguments = parser.parse_args()
     for stage in arguments.stages:
         if stage not in stages:
             parser.error(f"no stage {stage}: there are {', '.join(stages)}")
     build = arguments.build.resolve()
+    if not (build / "plimsoll").exists():
+        sys.exit(f"gpu-check: no program in {build}: make gpu-check builds it")
     if arguments.pack:
         return pack(build, arguments.pack)
     devices = json.loads(output_of(str(build / "plimsoll"), "devices", "--json",
