@@ -12,7 +12,8 @@ tests      op records in all dtypes, small networks, sessions, eager ops and
            whole jobs (labels `gpu` of ctest)
 memcheck   op records in f32 and bf16 under compute-sanitizer
 forecasts  networks of examples/models: forecast and measured peaks
-speed      ResNet-50 and GPT-2 in bf16 beside PyTorch, where it is installed
+gradients  of the small networks, beside PyTorch, which must be installed
+speed      ResNet-50 and GPT-2 in bf16 beside PyTorch, eager and compiled
 
 Programs that use no exact figures of memory run side by side. The report is
 build/gpu-check/report.md, the output of each program lies beside it.
@@ -165,16 +166,24 @@ class Check:
                  f"{said['examples_per_second']:,.0f}"
                  f"{'' if held else ', NOT HELD'} |", failed=not held)
 
+    def gradients(self):
+        self.beside_torch("gradients", "compare_gradients.py", *sorted(
+            (ROOT / "tests/train/networks").glob("*.toml")))
+
     def speed(self):
-        code = self.start("speed", [
-            sys.executable, ROOT / "bench/peers/networks/speed.py", "gpt2:16",
-            "resnet50:256", "--ours", self.build / "plimsoll", "--device",
-            "cuda:0", "--precision", "bf16", "--peers", "torch", "--rounds",
-            "1"]).wait()
-        for line in self.log("speed").splitlines():
+        self.beside_torch("speed", "speed.py", "gpt2:16", "resnet50:256",
+                          "--precision", "bf16", "--peers", "torch",
+                          "--rounds", "1")
+
+    def beside_torch(self, name, program, *arguments):
+        code = self.start(name, [
+            sys.executable, ROOT / "bench/peers/networks" / program,
+            *arguments, "--ours", self.build / "plimsoll", "--device",
+            "cuda:0"]).wait()
+        for line in self.log(name).splitlines():
             self.say(f"    {line}")
         if code != 0:
-            self.say(f"- speed: exit code {code}", failed=True)
+            self.say(f"- {name}: exit code {code}", failed=True)
 
 
 def packed_libraries(build):
@@ -221,7 +230,7 @@ def output_of(*command, **more):
 
 
 def main():
-    stages = ("tests", "memcheck", "forecasts", "speed")
+    stages = ("tests", "memcheck", "forecasts", "gradients", "speed")
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)

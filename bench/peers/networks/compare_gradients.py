@@ -3,7 +3,8 @@
   python bench/peers/networks/compare_gradients.py JOB.toml...
 
 Prints the relative L2 error of the loss and of the worst tensor against
-PyTorch's in f64, from the same weights. A tensor fails above the limit of its
+PyTorch's in f64, from the same weights: those of tests/train/networks stored
+beside the job, or our random start. A tensor fails above the limit of its
 precision, unless PyTorch's own error in that precision is half as large: deep
 networks at their random start magnify any rounding.
 """
@@ -16,6 +17,7 @@ import tempfile
 import numpy as np
 
 import ours
+import safetensors_file
 import torch_network
 from job import Job, make_data
 
@@ -38,28 +40,49 @@ def relative_errors(got, wanted):
     }
 
 
-def compare(path, arguments):
+def stored(path):
+    """Examples and start values as make_vectors.py left them, if it did."""
+    if not path.with_suffix(".safetensors").exists():
+        return None
+    features, labels = (
+        np.load(path.with_suffix(f".{what}.npy"))
+        for what in ("features", "labels")
+    )
+    tensors = safetensors_file.read(path.with_suffix(".safetensors"))
+    start = {name: tensors[name] for name in tensors
+             if f"{name}/gradient" in tensors}
+    return widen(features), widen(labels), start
+
+
+def widen(values):
+    """Stored in few bits, which hold them exactly."""
+    return values.astype(np.int32 if values.dtype == np.uint8 else np.float32)
+
+
+def compare(path, precision, arguments):
     job = Job(path)
-    features, labels = make_data(job, arguments.batch)
+    features, labels, start = (
+        None if arguments.random else stored(path)
+    ) or (*make_data(job, arguments.batch), None)
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--precision", arguments.precision]
+        options = ["--precision", precision]
         options += ["--device", arguments.device]
         loss, values, made = ours.gradients(
-            arguments.ours, job, folder, features, labels, options
+            arguments.ours, job, folder, features, labels, options, start
         )
     wanted_loss, wanted = torch_network.gradients(job, values, features, labels)
     _, own = torch_network.gradients(
-        job, values, features, labels, arguments.precision
+        job, values, features, labels, precision
     )
     errors = relative_errors(made, wanted)
     theirs = relative_errors(own, wanted)
     worst = max(errors, key=errors.get)
     print(
-        f"{pathlib.Path(path).stem:20} {len(made):4} tensors, loss {loss:.6f}"
+        f"{path.stem:16} {precision:4} {len(made):4} tensors, loss {loss:.6f}"
         f" against {wanted_loss:.6f}, worst {errors[worst]:.1e} ({worst},"
         f" PyTorch's own {theirs[worst]:.1e})"
     )
-    limit = LIMITS[arguments.precision]
+    limit = LIMITS[precision]
     bad = [n for n in errors if errors[n] > max(limit, 2 * theirs[n])]
     for name in errors if arguments.verbose else bad:
         print(f"    {errors[name]:.1e} against {theirs[name]:.1e} {name}")
@@ -70,12 +93,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("jobs", nargs="+")
     parser.add_argument("--ours", default="build/release/plimsoll")
-    parser.add_argument("--precision", default="f32")
+    parser.add_argument("--precision", default="f32,bf16",
+                        help="one or several of " + ", ".join(LIMITS))
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--batch", type=int, default=4,
+                        help="at our random start")
+    parser.add_argument("--random", action="store_true",
+                        help="our random start, also where others are stored")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    good = [compare(path, arguments) for path in arguments.jobs]
+    good = [
+        compare(pathlib.Path(path), precision, arguments)
+        for precision in arguments.precision.split(",")
+        for path in arguments.jobs
+    ]
     sys.exit(0 if all(good) else 1)
 
 

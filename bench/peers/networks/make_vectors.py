@@ -17,7 +17,7 @@ import torch
 
 import kinks
 import safetensors_file
-from compare_gradients import relative_errors
+from compare_gradients import relative_errors, widen
 from job import Job, make_data
 from start_values import Maker
 from torch_network import Network, gradients
@@ -54,7 +54,7 @@ class Vectors:
         features, values = kinks.avoid(job, features, maker.values)
         self.features, self.labels = self.narrow(features), self.narrow(labels)
         self.values = {n: self.narrow(v) for n, v in values.items()}
-        inputs = self.widen(self.features), self.widen(self.labels)
+        inputs = widen(self.features), widen(self.labels)
         self.loss, self.gradients = gradients(job, self.values, *inputs)
         self.error = max(
             rounding_error(job, near(self.values, i), *inputs) for i in range(5)
@@ -66,11 +66,6 @@ class Vectors:
             return values.astype(np.uint8)
         rounded = torch.from_numpy(np.array(values)).to(torch.bfloat16)
         return rounded.to(torch.float16).numpy()
-
-    @staticmethod
-    def widen(values):
-        wide = np.int32 if values.dtype == np.uint8 else np.float32
-        return values.astype(wide)
 
     def write(self, path):
         np.save(path.with_suffix(".features.npy"), self.features)

@@ -42,24 +42,27 @@ class Run:
         }
         path = folder / "job.toml"
         path.write_text(job_text(tables))
+        self.folder = folder / "run"
+        self.command = [program, "train", path, "--run-dir", self.folder,
+                        "--quiet", *options]
+        self.train()
+
+    def train(self, *options):
         done = subprocess.run(
-            [program, "train", path, "--run-dir", folder / "run", "--quiet",
-             *options],
-            capture_output=True,
-            text=True,
+            [*self.command, *options], capture_output=True, text=True
         )
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
-        self.folder = folder / "run"
         self.summary = json.loads((self.folder / "summary.json").read_text())
 
     def losses(self):
         return self.summary["loss_by_epoch"]
 
+    def checkpoint(self):
+        return self.folder / "checkpoints" / "last.safetensors"
+
     def states(self):
-        return safetensors_file.read(
-            self.folder / "checkpoints" / "last.safetensors"
-        )
+        return safetensors_file.read(self.checkpoint())
 
 
 # With these Adam's first moment after one step is the gradient, and the
@@ -86,8 +89,12 @@ def parameters(states):
     return {name: states[name] for name in of_moments(states)}
 
 
-def gradients(program, job, folder, features, labels, options=()):
-    """The loss, the parameters and their gradients, by name."""
+def gradients(program, job, folder, features, labels, options=(), start=None):
+    """The loss, the parameters and their gradients, by name; at our own start
+    values, or where a second step finds others in the checkpoint."""
     run = Run(program, job, folder, features, labels, STANDSTILL, 1, options)
+    if start:
+        safetensors_file.replace(run.checkpoint(), start)
+        run.train("--resume", "--epochs", "2")
     states = run.states()
-    return run.losses()[0], parameters(states), of_moments(states)
+    return run.losses()[-1], parameters(states), of_moments(states)
