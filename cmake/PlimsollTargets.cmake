@@ -27,13 +27,14 @@ function(plimsoll_library name)
 endfunction()
 
 # plimsoll_test(name SOURCES ... DEPENDS ... [DEFINITIONS ...] [PROGRAMS ...]
-# [LABELS ...]): one GoogleTest program, each of its tests known to ctest by
-# name; PROGRAMS are built with it. Labels: `threads` (runs
-# under the thread sanitizer too), `slow` (not under sanitizers), `gpu`.
+# [LABELS ...] [PREFIX p]): one GoogleTest program, each of its tests known to
+# ctest by name, behind the prefix; PROGRAMS are built with it. Labels:
+# `threads` (runs under the thread sanitizer too), `slow` (not under
+# sanitizers), `gpu`.
 add_custom_target(plimsoll_tests)
 function(plimsoll_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;DEFINITIONS;PROGRAMS;LABELS"
-                        ${ARGN})
+  cmake_parse_arguments(
+    arg "" "PREFIX" "SOURCES;DEPENDS;DEFINITIONS;PROGRAMS;LABELS" ${ARGN})
   if(PLIMSOLL_SANITIZE AND "slow" IN_LIST arg_LABELS)
     return()
   endif()
@@ -54,7 +55,8 @@ function(plimsoll_test name)
   add_dependencies(plimsoll_tests ${name})
   # Found when ctest starts, with the sanitizers' options in its environment.
   gtest_discover_tests(
-    ${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    ${name} TEST_PREFIX "${arg_PREFIX}" DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
     PROPERTIES
       ENVIRONMENT
       PLIMSOLL_CUDA_MODULE=${PROJECT_BINARY_DIR}/libplimsoll_cuda.so)

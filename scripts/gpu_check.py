@@ -44,7 +44,8 @@ NETWORKS = [
     ("lstm_forecaster", 64, "f32"), ("two_tower", 256, "f32"),
     ("conv28", 32, "f32"),
 ]
-GPU_TESTS = ("small_models_gpu_test", "session_gpu_test", "eager_gpu_test")
+GPU_TESTS = ("networks_gpu_test", "small_models_gpu_test", "session_gpu_test",
+             "eager_gpu_test")
 
 
 class Check:
@@ -58,6 +59,7 @@ class Check:
             "PLIMSOLL_CUDA_MODULE": str(build / "libplimsoll_cuda.so"),
             "PLIMSOLL_BINARY": str(build / "plimsoll"),
             "PLIMSOLL_EXAMPLES": str(ROOT / "examples"),
+            "PLIMSOLL_NETWORKS": str(ROOT / "tests/train/networks"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 

@@ -1,7 +1,8 @@
 // A stand-in for the CUDA module, over host memory, with fake_nvml and
-// fake_cuda: whole jobs run without a GPU, as far as they compute nothing. A
-// kernel writes its mark; one that is given an address from nowhere fails, and
-// from then on every call does, as with the driver's own.
+// fake_cuda: whole jobs run without a GPU. With FAKE_CUDA_COMPUTES=sm_80, say,
+// they compute too, slowly: kernels are compiled for the CPU. Otherwise a
+// kernel writes its mark alone. One that is given an address from nowhere
+// fails, and from then on every call does, as with the driver's own.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 
 #include "device/cuda_device.h"
 #include "device/cuda_module_symbols.h"
+#include "device/emulated/kernels.h"
+#include "device/emulated/library_work.h"
 #include "device/inline_stream.h"
 
 namespace plimsoll {
@@ -28,6 +31,10 @@ std::string_view planned() {
   const char* text = std::getenv("FAKE_CUDA_FAILS");
   return text != nullptr ? text : "";
 }
+
+// The architecture that kernels are compiled for, as they are told; or null:
+// nothing is computed.
+const char* computes() { return std::getenv("FAKE_CUDA_COMPUTES"); }
 
 // What fake_nvml shows for this process: a context, and what is added.
 void hold(std::int64_t more) {
@@ -128,11 +135,15 @@ void fail_if_nowhere(std::span<const void* const> pointers) {
 
 class FakeKernel final : public CudaKernel {
  public:
-  explicit FakeKernel(bool marks) : marks_(marks) {}
+  // Without `kernels` nothing is computed.
+  FakeKernel(bool marks, emulated::Kernels* kernels,
+             emulated::Kernels::Entry entry)
+      : marks_(marks), kernels_(kernels), entry_(entry) {}
 
-  Status launch(Stream& stream, int, std::span<void* const> pointers) override {
+  Status launch(Stream& stream, int blocks,
+                std::span<void* const> pointers) override {
     const std::vector<void*> given(pointers.begin(), pointers.end());
-    return static_cast<FakeStream&>(stream).launch([given, this] {
+    return static_cast<FakeStream&>(stream).launch([given, blocks, this] {
       if (!the_fault) return;
       const std::size_t own = given.size() - (marks_ ? 2 : 0);
       if (marks_ && given[own] != nullptr) {
@@ -141,22 +152,39 @@ class FakeKernel final : public CudaKernel {
             static_cast<std::uint32_t>(number);
       }
       fail_if_nowhere(std::span(given).first(own));
+      if (the_fault && kernels_ != nullptr) {
+        the_fault = kernels_->run(entry_, blocks, given);
+      }
     });
   }
 
  private:
   bool marks_;
+  emulated::Kernels* kernels_;
+  emulated::Kernels::Entry entry_;
 };
 
 class FakeWork final : public CudaWork {
  public:
+  explicit FakeWork(const cuda::Stage& stage) : stage_(stage) {}
+
   Status launch(Stream& stream, const void* const* inputs, void* const* outputs,
-                void*) override {
+                void* scratch) override {
     const void* const given[] = {inputs[0], outputs[0]};
+    std::function<void()> work = [] {};
+    if (computes() != nullptr) {
+      work = emulated::library_work(stage_, inputs, outputs, scratch);
+    }
     return static_cast<FakeStream&>(stream).launch(
-        [given = std::to_array(given)] { fail_if_nowhere(given); });
+        [given = std::to_array(given), work = std::move(work)] {
+          fail_if_nowhere(given);
+          if (the_fault) work();
+        });
   }
   std::string algorithm() const override { return "none"; }
+
+ private:
+  cuda::Stage stage_;
 };
 
 class FakeRecording final : public CudaRecording {
@@ -172,7 +200,10 @@ class FakeRecording final : public CudaRecording {
 
 class FakeDevice final : public CudaDevice {
  public:
-  FakeDevice() { profile_.library_versions["cublaslt"] = "1.2.3"; }
+  FakeDevice() {
+    profile_.library_versions["cublaslt"] = "1.2.3";
+    if (computes() != nullptr) profile_.instruction_set = computes();
+  }
 
   std::string_view name() const override { return "cuda:0"; }
   DeviceKind kind() const override { return DeviceKind::cuda; }
@@ -206,13 +237,22 @@ class FakeDevice final : public CudaDevice {
     if (planned() == "late" && marks && !ahead_.contains(source)) {
       return Error{ErrorCode::device, "a kernel was not compiled ahead"};
     }
-    return std::unique_ptr<CudaKernel>(std::make_unique<FakeKernel>(marks));
+    emulated::Kernels::Entry entry;
+    if (computes() != nullptr) {
+      PLIMSOLL_ASSIGN(entry, compiled_.find(source));
+    }
+    return std::unique_ptr<CudaKernel>(std::make_unique<FakeKernel>(
+        marks, computes() != nullptr ? &compiled_ : nullptr, entry));
   }
-  void compile_ahead(std::span<const std::string> sources, int) override {
+  void compile_ahead(std::span<const std::string> sources,
+                     int at_once) override {
     ahead_.insert(sources.begin(), sources.end());
+    if (computes() != nullptr) {
+      static_cast<void>(compiled_.compile(sources, at_once));
+    }
   }
-  Result<std::unique_ptr<CudaWork>> prepare(const cuda::Stage&) override {
-    return std::unique_ptr<CudaWork>(std::make_unique<FakeWork>());
+  Result<std::unique_ptr<CudaWork>> prepare(const cuda::Stage& stage) override {
+    return std::unique_ptr<CudaWork>(std::make_unique<FakeWork>(stage));
   }
   Result<std::unique_ptr<CudaRecording>> record(
       Stream& stream, const std::function<Status()>& work) override {
@@ -232,6 +272,7 @@ class FakeDevice final : public CudaDevice {
  private:
   DeviceProfile profile_;
   FakeMemory memory_;
+  emulated::Kernels compiled_;
   std::map<std::string, std::unique_ptr<CudaKernel>> kernels_;
   std::set<std::string> ahead_;
 };

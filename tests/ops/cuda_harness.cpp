@@ -16,7 +16,45 @@ constexpr std::int64_t kGuard = 256;
 
 std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
 
+Result<cuda::OpCode> code_of(const Case& test, const CudaCatalog& catalog) {
+  return catalog.code(
+      {test.record->op, test.inputs, test.outputs, &test.attrs});
+}
+
 }  // namespace
+
+std::string kernel_of(const cuda::Function& function, std::size_t inputs,
+                      std::size_t outputs, bool scratch) {
+  int pointers = 0;
+  const auto next = [&](std::size_t count) {
+    std::vector<int> numbers(count);
+    for (int& number : numbers) number = pointers++;
+    return numbers;
+  };
+  CudaCall call{.function = &function,
+                .inputs = next(inputs),
+                .outputs = next(outputs),
+                .numbers = next(function.numbers.size())};
+  if (scratch) call.scratch = pointers++;
+  call.blocks = static_cast<int>(function.blocks);
+  return cuda_kernel_source({call}, pointers);
+}
+
+std::vector<std::string> kernels_of(const Case& test,
+                                    const CudaCatalog& catalog) {
+  std::vector<std::string> kernels;
+  if (test.record->op->is_view) return kernels;
+  const auto code = code_of(test, catalog);
+  if (!code) return kernels;  // check() says why
+  for (const auto& stage : code->stages) {
+    if (const auto* function = std::get_if<cuda::Function>(&stage)) {
+      kernels.push_back(kernel_of(*function, test.inputs.size(),
+                                  test.outputs.size(),
+                                  code->scratch_bytes > 0));
+    }
+  }
+  return kernels;
+}
 
 CudaHarness::~CudaHarness() {
   for (const Mapping& mapping : mappings_) {
@@ -78,27 +116,16 @@ Status CudaHarness::launch(const cuda::OpCode& code,
           prepared->launch(stream_, inputs.data(), outputs.data(), scratch));
       continue;
     }
-    CudaCall call;
-    call.function = function;
-    std::vector<void*> pointers;
-    for (void* input : inputs) {
-      call.inputs.push_back(static_cast<int>(pointers.size()));
-      pointers.push_back(input);
-    }
-    for (void* output : outputs) {
-      call.outputs.push_back(static_cast<int>(pointers.size()));
-      pointers.push_back(output);
-    }
-    if (scratch != nullptr) {
-      call.scratch = static_cast<int>(pointers.size());
-      pointers.push_back(scratch);
-    }
-    call.blocks = static_cast<int>(function->blocks);
-    PLIMSOLL_ASSIGN(CudaKernel* const kernel,
-                    device_.load(cuda_kernel_source(
-                        {call}, static_cast<int>(pointers.size()))));
+    std::vector<void*> pointers = inputs;
+    pointers.insert(pointers.end(), outputs.begin(), outputs.end());
+    if (scratch != nullptr) pointers.push_back(scratch);
+    PLIMSOLL_ASSIGN(
+        CudaKernel* const kernel,
+        device_.load(kernel_of(*function, inputs.size(), outputs.size(),
+                               scratch != nullptr)));
     pointers.resize(pointers.size() + cuda::kMarkPointers);
-    PLIMSOLL_RETURN_IF_ERROR(kernel->launch(stream_, call.blocks, pointers));
+    PLIMSOLL_RETURN_IF_ERROR(
+        kernel->launch(stream_, static_cast<int>(function->blocks), pointers));
   }
   return stream_.synchronize();
 }
@@ -165,8 +192,7 @@ Mistakes CudaHarness::check(const Case& test, const CudaCatalog& catalog) {
   const std::string what =
       fmt::format("op {}, record {} ({}) on cuda", test.record->op->name,
                   test.record->name, name_of(test.outputs[0].dtype));
-  const auto code =
-      catalog.code({test.record->op, test.inputs, test.outputs, &test.attrs});
+  const auto code = code_of(test, catalog);
   if (!code) return {what + ": " + code.error().message};
   Case allowed = test;
   if (code->name.ends_with(kRounded)) {

@@ -8,6 +8,14 @@
 
 namespace plimsoll::ops::testing {
 
+// Source of one function alone: inputs, outputs, numbers and scratch are its
+// pointers, in this order.
+std::string kernel_of(const cuda::Function& function, std::size_t inputs,
+                      std::size_t outputs, bool scratch);
+// Of all functions of a case: they can be compiled before it is checked.
+std::vector<std::string> kernels_of(const Case& test,
+                                    const CudaCatalog& catalog);
+
 class CudaHarness {
  public:
   CudaHarness(CudaDevice& device, Stream& stream)

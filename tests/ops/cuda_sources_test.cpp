@@ -11,6 +11,7 @@
 #include "device/cuda_device.h"
 #include "io/temporary_folder.h"
 #include "ops/all_records.h"
+#include "ops/cuda_harness.h"
 #include "ops/cuda_kernels.h"
 #include "ops/cuda_prelude.h"
 #include "ops/in_dtype.h"
@@ -53,30 +54,15 @@ std::vector<cuda::Function> functions_of(const Family& family,
   return functions;
 }
 
-std::string kernel_of(const cuda::Function& function) {
-  CudaCall call{.function = &function, .inputs = {}, .outputs = {}};
-  int pointers = 0;
-  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
-    call.inputs.push_back(pointers++);
-  }
-  for (std::size_t i = 0; i < function.outputs.size(); ++i) {
-    call.outputs.push_back(pointers++);
-  }
-  for (std::size_t i = 0; i < function.numbers.size(); ++i) {
-    call.numbers.push_back(pointers++);
-  }
-  call.scratch = pointers++;
-  call.blocks = static_cast<int>(function.blocks);
-  return cuda_kernel_source({call}, pointers);
-}
-
 // Many kernels in one program, run_0, run_1, ...: the prelude is read once.
 std::string program_of(std::span<const cuda::Function> functions) {
   const std::size_t prelude = cuda_prelude().size();
   const std::string name = " run(";
   std::string program(cuda_prelude());
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    std::string kernel = kernel_of(functions[i]).substr(prelude);
+    std::string kernel = kernel_of(functions[i], functions[i].inputs.size(),
+                                   functions[i].outputs.size(), true)
+                             .substr(prelude);
     kernel.replace(kernel.rfind(name), name.size(), fmt::format(" run_{}(", i));
     program += kernel;
   }

@@ -4,11 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "plimsoll/plimsoll.h"
 #include "thrown.h"
-#include "train/cuda_profile.h"
+#include "train/missing_gpu.h"
 
 namespace plimsoll::train::testing {
 
@@ -17,12 +18,14 @@ using plimsoll::testing::thrown;
 class EagerGpu : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto memory = cuda_memory("cuda:0");
-    if (!memory) GTEST_SKIP() << "needs a GPU: " << memory.error().message;
-    const auto module = open_cuda_module();
-    if (!module) GTEST_SKIP() << "needs a GPU: " << module.error().message;
+    const std::string missing = missing_gpu();
+    if (!missing.empty()) GTEST_SKIP() << missing;
   }
 
+  // On the CPU, slowly: see tests/device/emulated.
+  static bool emulated() {
+    return std::getenv("FAKE_CUDA_COMPUTES") != nullptr;
+  }
   static SessionOptions on_gpu(const char* device_memory = "2GiB") {
     return {.host = "8GiB", .device = "cuda:0", .device_memory = device_memory};
   }

@@ -126,11 +126,12 @@ TEST_F(EagerGpu, SessionsComeAndGoWithoutATrace) {
   const auto context = (*open_cuda_module())->open(0, "");
   ASSERT_TRUE(context) << context.error().message;
   std::vector<std::int64_t> closed;
+  const std::int64_t n = emulated() ? 256 : 2048;
   for (int i = 0; i < 4; ++i) {
     {
       const Session session(on_gpu());
       loop_by_hand(3);
-      matmul(ones({2048, 2048}), ones({2048, 2048})).to_floats();
+      matmul(ones({n, n}), ones({n, n})).to_floats();
       EXPECT_LE(meter->read(), session.device_held_bytes())
           << session.explain();
     }
@@ -157,10 +158,12 @@ TEST_F(EagerGpu, AHundredThousandOpsGrowNothing) {
   ASSERT_TRUE(meter) << meter.error().message;
   const std::int64_t shown = meter->read();
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(std::isfinite(ops(50'000)));
+  EXPECT_TRUE(std::isfinite(ops(emulated() ? 2'000 : 50'000)));
   const std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
-  printf("%.2f us an op of 32 x 32\n", taken.count() * 1e6 / 100'000);
+  if (!emulated()) {
+    printf("%.2f us an op of 32 x 32\n", taken.count() * 1e6 / 100'000);
+  }
   EXPECT_EQ(session.device_held_bytes(), device) << session.explain();
   EXPECT_EQ(session.host_held_bytes(), host) << session.explain();
   EXPECT_EQ(meter->read(), shown);

@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "device/cuda_device.h"
 #include "plimsoll/plimsoll.h"
-#include "train/cuda_profile.h"
 #include "train/device_meter.h"
+#include "train/missing_gpu.h"
 #include "train/process_config.h"
 
 namespace plimsoll::train::testing {
@@ -25,10 +25,8 @@ class SessionGpu : public ::testing::Test {
   static constexpr int kFeatures = 12;
 
   void SetUp() override {
-    const auto memory = cuda_memory("cuda:0");
-    if (!memory) GTEST_SKIP() << "needs a GPU: " << memory.error().message;
-    const auto module = open_cuda_module();
-    if (!module) GTEST_SKIP() << "needs a GPU: " << module.error().message;
+    const std::string missing = missing_gpu();
+    if (!missing.empty()) GTEST_SKIP() << missing;
     for (int i = 0; i < kExamples; ++i) {
       for (int j = 0; j < kFeatures; ++j) {
         x_.push_back(static_cast<float>((i * 37 + j * 61) % 101 - 50) / 50);

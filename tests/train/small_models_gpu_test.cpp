@@ -4,8 +4,7 @@
 
 #include <tuple>
 
-#include "device/cuda_device.h"
-#include "train/cuda_profile.h"
+#include "train/missing_gpu.h"
 #include "train/small_models.h"
 
 namespace plimsoll::examples {
@@ -16,10 +15,8 @@ using Case = std::tuple<std::size_t, const char*>;
 class SmallModelsGpu : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    const auto memory = train::cuda_memory("cuda:0");
-    if (!memory) GTEST_SKIP() << "needs a GPU: " << memory.error().message;
-    const auto module = open_cuda_module();
-    if (!module) GTEST_SKIP() << "needs a GPU: " << module.error().message;
+    const std::string missing = train::testing::missing_gpu();
+    if (!missing.empty()) GTEST_SKIP() << missing;
   }
 };
 
