@@ -95,6 +95,13 @@ Result<Rates> measure_rates(ComputeThreads& threads, DType dtype) {
   return rates;
 }
 
+std::string name_of(const graph::Instruction& step) {
+  const std::string& kernel = step.kernel.name;
+  return kernel.starts_with(step.op->name)
+             ? kernel
+             : fmt::format("{} {}", step.op->name, kernel);
+}
+
 struct Share {
   int launches = 0;
   double seconds = 0;
@@ -115,8 +122,9 @@ class NetworkBench {
     return {};
   }
 
-  // By op. The first batch is trained on again and again.
-  Result<std::map<std::string, Share>> time_ops(int steps) {
+  // By op, or by op, shapes and kernel. The first batch is trained on again and
+  // again.
+  Result<std::map<std::string, Share>> time_ops(int steps, bool by_kernel) {
     data::BatchFeeder& feeder = *running_->feeder(train::Stage::train);
     PLIMSOLL_RETURN_IF_ERROR(feeder.start({}));
     PLIMSOLL_ASSIGN(const data::Batch batch, feeder.next());
@@ -141,7 +149,12 @@ class NetworkBench {
               program.launches()[k].instruction)];
       const graph::Cost cost =
           step.op->cost(step.input_types, step.output_types, step.attrs);
-      Share& share = shares[std::string(step.op->name)];
+      Share& share =
+          shares[by_kernel
+                     ? fmt::format(
+                           "{} -> {}, {}", graph::to_string(step.input_types),
+                           graph::to_string(step.output_types), name_of(step))
+                     : std::string(step.op->name)];
       ++share.launches;
       share.seconds += best[k];
       share.least +=
@@ -171,11 +184,12 @@ void print_row(const std::string& name, const Share& share) {
              share.cost.bytes * 1e-9);
 }
 
-Status run(train::JobSpec job, int threads, int steps) {
+Status run(train::JobSpec job, int threads, int steps, bool by_kernel) {
   NetworkBench bench(std::move(job), threads);
   PLIMSOLL_RETURN_IF_ERROR(bench.open());
   Result<std::map<std::string, Share>> timed = std::map<std::string, Share>();
-  bench.machine().threads().enter([&] { timed = bench.time_ops(steps); });
+  bench.machine().threads().enter(
+      [&] { timed = bench.time_ops(steps, by_kernel); });
   if (!timed) return std::move(timed).error();
   std::vector<std::pair<std::string, Share>> rows(timed->begin(), timed->end());
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
@@ -215,13 +229,15 @@ int main(int argc, char** argv) {
   app.add_option("--batch", batch, "the job file's by default");
   app.add_option("--precision", precision, "f32, bf16, f16 or f64");
   app.add_option("--threads", threads, "0: all usable cores");
+  bool by_kernel = false;
+  app.add_flag("--by-kernel", by_kernel, "apart by shapes and kernels too");
   app.add_option("--steps", steps, "of which the fastest counts, op by op");
   CLI11_PARSE(app, argc, argv);
   std::vector<std::string> overrides = {"train.precision=" + precision};
   if (!batch.empty()) overrides.push_back("train.batch=" + batch);
   auto job = plimsoll::train::read_job_file(path, overrides);
   const plimsoll::Status done =
-      job ? plimsoll::run(*std::move(job), threads, steps)
+      job ? plimsoll::run(*std::move(job), threads, steps, by_kernel)
           : plimsoll::Status(std::move(job).error());
   if (!done) {
     fmt::print(stderr, "{}\n", done.error().message);
