@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 3;
+constexpr int kFormat = 4;
 
 // Calls visit(key, field) for every plain field: written and read from one
 // list, so that neither side can forget one.
@@ -45,7 +45,7 @@ void visit_fields(Profile& profile, Visitor&& visit) {
   visit("instruction_bytes", profile.instruction_bytes);
   visit("device_instruction_bytes", profile.device_instruction_bytes);
   visit("planning_floor_bytes", profile.planning_floor_bytes);
-  visit("planning_instruction_bytes", profile.planning_instruction_bytes);
+  visit("planning_value_bytes", profile.planning_value_bytes);
   visit("allowance_bytes", profile.allowance_bytes);
   visit("measured", profile.measured);
   visit("note", profile.note);

@@ -44,9 +44,10 @@ struct DeviceProfile {
   std::int64_t instruction_bytes = 0;  // heap that each instruction costs
   // On the device: what its code and its recordings cost there.
   std::int64_t device_instruction_bytes = 0;
-  // The same while planning, when there are no pools yet.
+  // The same while planning, when there are no pools yet: by values of graphs,
+  // since they are made before instructions are merged.
   std::int64_t planning_floor_bytes = 0;
-  std::int64_t planning_instruction_bytes = 0;
+  std::int64_t planning_value_bytes = 0;
   std::int64_t allowance_bytes = 0;  // what calibration cannot know
 
   // False: shipped or assumed. Plans made from it are upper bounds.

@@ -32,6 +32,7 @@ struct Calibration {
   // What it held while it trained, beside its pools and its kernels' own.
   std::int64_t process_bytes = 0;
   std::int64_t instructions = 0;  // of all programs
+  std::int64_t graph_values = 0;  // likewise, as PlannedJob has them
   std::int64_t device_bytes = 0;  // the driver's, beside its pools there
   CopyRates copies;               // 0 on the CPU
   LibraryCost convolutions;       // likewise
@@ -67,7 +68,8 @@ inline constexpr int kSpreadLayers = 16;
 
 // The line through the shallow and the deep network's figures.
 struct Slope {
-  Slope(const Calibration& shallow, const Calibration& deep);
+  Slope(const Calibration& shallow, const Calibration& deep,
+        std::int64_t Calibration::*by = &Calibration::instructions);
   void set(std::int64_t at_low, std::int64_t at_high, std::int64_t& floor,
            std::int64_t& slope) const;
   std::int64_t low;

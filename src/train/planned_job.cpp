@@ -45,6 +45,7 @@ class JobPlanner {
       PLIMSOLL_RETURN_IF_ERROR(add_programs(stage));
       PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
     }
+    planned_.graph_values += 3 * values_of(planned_.graphs.train);
     PLIMSOLL_RETURN_IF_ERROR(check_placement());
     PLIMSOLL_RETURN_IF_ERROR(measure_libraries());
     set_needs();
@@ -160,9 +161,20 @@ class JobPlanner {
     count_kernels(program.lowered);
     planned_.numerics_key =
         stable_hash(hash_text(plan.numerics_key), planned_.numerics_key);
+    planned_.graph_values += values_of(graph);
     planned_.programs.push_back(std::move(program));
     plans_.push_back(std::move(plan));
     return {};
+  }
+
+  // A name of 256 letters weighs as much as what else there is of a value.
+  static std::int64_t values_of(const graph::Graph& graph) {
+    constexpr std::int64_t kName = 256;
+    std::int64_t letters = 0;
+    for (const graph::Value& value : graph.values) {
+      letters += static_cast<std::int64_t>(value.name.size());
+    }
+    return std::ssize(graph.values) + letters / kName;
   }
 
   // On the CPU equal instructions share a kernel; see runtime::Program.
@@ -411,7 +423,7 @@ class JobPlanner {
     plan::SpaceForecast& host = planned_.plan.host;
     const std::int64_t planning =
         profile.planning_floor_bytes +
-        profile.planning_instruction_bytes * instructions() +
+        profile.planning_value_bytes * planned_.graph_values +
         convolution_code_bytes() + profile.allowance_bytes;
     if (planning <= host.peak_bytes) return;
     host.accounts[static_cast<std::size_t>(Purpose::runtime)] +=

@@ -49,6 +49,11 @@ struct PlannedJob {
   double step_seconds = 0;
   std::uint64_t numerics_key = 0;  // of all programs
   bool exact = true;               // false: from an estimated profile
+  // What planning's heap grows with: values of each program's graph, those of
+  // the largest three times more. Copies of it are there while it is made
+  // better, while another batch is planned beside it, and the most of them
+  // where a budget is so tight that remedies are looked for.
+  std::int64_t graph_values = 0;
 
   const Feed& feed(Stage stage) const {
     return feeds[static_cast<std::size_t>(stage)];

@@ -76,8 +76,8 @@ class GraphMaker {
   }
 
   Result<graph::Graph> finish(Builder& builder) const {
-    PLIMSOLL_ASSIGN(const graph::Graph graph, std::move(builder).finish());
-    return graph::optimize(graph, ops::standard_ops());
+    PLIMSOLL_ASSIGN(graph::Graph graph, std::move(builder).finish());
+    return graph::optimize(std::move(graph), ops::standard_ops());
   }
 
   Result<graph::Graph> predict() {

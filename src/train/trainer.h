@@ -151,6 +151,7 @@ struct TrainOutcome {
   std::int64_t device_pool_bytes = 0;
   bool device_shared = false;     // by others, and not told apart
   std::int64_t instructions = 0;  // of all programs
+  std::int64_t graph_values = 0;  // likewise, as PlannedJob has them
 };
 
 Result<PlanReport> plan_job(const JobSpec& job, const RunOptions& options);

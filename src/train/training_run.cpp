@@ -94,6 +94,7 @@ Result<TrainOutcome> TrainingRun::run(const std::string& plan_json) {
     outcome.instructions +=
         static_cast<std::int64_t>(program.lowered.instructions.size());
   }
+  outcome.graph_values = planned_.graph_values;
   outcome.summary_json = summary(record, "");
   if (folder_) {
     PLIMSOLL_RETURN_IF_ERROR(folder_->write_summary(outcome.summary_json));

@@ -34,7 +34,7 @@ DeviceProfile sample() {
   profile.instruction_bytes = 70001;
   profile.device_instruction_bytes = 70004;
   profile.planning_floor_bytes = 70002;
-  profile.planning_instruction_bytes = 70003;
+  profile.planning_value_bytes = 70003;
   profile.allowance_bytes = 8 << 20;
   profile.measured = true;
   profile.note = "busy";

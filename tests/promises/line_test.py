@@ -103,6 +103,37 @@ class SmallestBudget(JobTest):
             dense(1, "sigmoid")]
         self.check(self.write_job(job))
 
+    def test_far_deeper_ones(self):
+        """They are at their peak while they are planned. One program: a full
+        batch and no validation."""
+        job = small_job(64, 4)
+        job["train"]["batch"] = 16
+        job["model"]["layers"] = [dense(4, "relu") for _ in range(600)] + [
+            dense(1, "sigmoid")]
+        self.train_at_its_forecast(job)
+        job = small_job(64)
+        job["train"]["batch"] = 16
+        job["model"] = {"input": [6, 8], "layers": []}
+        job["data"]["source"] = random_source(64, [6, 8])
+        for i in range(80):
+            skip = f"add_{i - 1}" if i > 0 else "input"
+            job["model"]["layers"] += [
+                {"type": "layer_normalization", "name": f"norm_{i}",
+                 "inputs": skip},
+                {"type": "multi_head_attention", "num_heads": 2, "key_dim": 4,
+                 "name": f"attention_{i}"},
+                {"type": "add", "name": f"add_{i}",
+                 "inputs": [f"attention_{i}", skip]}]
+        job["model"]["layers"] += [{"type": "flatten"}, dense(1, "sigmoid")]
+        self.train_at_its_forecast(job)
+
+    def train_at_its_forecast(self, job):
+        path = self.write_job(job)
+        peak = self.plan(path)[1]["host"]["peak"]
+        trained = self.train(path, "--host-memory", f"{peak}B")
+        self.assertLessEqual(
+            trained.summary["measured"]["host_rss_peak"], peak)
+
     def check_networks(self, *options):
         """Convolutions bring code of their library into memory; a sequence
         has products and loops of every kind."""

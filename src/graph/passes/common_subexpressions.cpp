@@ -7,12 +7,11 @@
 
 namespace plimsoll::graph {
 
-Graph merge_common_subexpressions(const Graph& graph) {
-  Graph merged = graph;
+Graph merge_common_subexpressions(Graph graph) {
   std::unordered_map<std::string, std::size_t> seen;
   std::vector<bool> keep(graph.nodes.size(), true);
-  for (std::size_t i = 0; i < merged.nodes.size(); ++i) {
-    const Node& node = merged.nodes[i];
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
     std::string key =
         fmt::format("{}({}) @{}", node.op->name, node.attrs.to_string(),
                     static_cast<int>(node.place));
@@ -22,13 +21,13 @@ Graph merge_common_subexpressions(const Graph& graph) {
     const auto [first, is_new] = seen.emplace(std::move(key), i);
     if (is_new) continue;
     keep[i] = false;
-    const Node& earlier = merged.nodes[first->second];
+    const Node& earlier = graph.nodes[first->second];
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      replace_uses(merged, node.outputs[k], earlier.outputs[k]);
+      replace_uses(graph, node.outputs[k], earlier.outputs[k]);
     }
   }
-  keep_nodes(merged, keep);
-  return merged;
+  keep_nodes(graph, keep);
+  return graph;
 }
 
 }  // namespace plimsoll::graph

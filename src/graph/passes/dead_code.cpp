@@ -3,7 +3,7 @@
 
 namespace plimsoll::graph {
 
-Graph remove_dead_code(const Graph& graph) {
+Graph remove_dead_code(Graph graph) {
   std::vector<bool> wanted(graph.values.size(), false);
   for (const Assign& assign : graph.assigns) {
     wanted[assign.value.pos()] = true;
@@ -19,9 +19,8 @@ Graph remove_dead_code(const Graph& graph) {
     if (!keep[i]) continue;
     for (const ValueId input : node.inputs) wanted[input.pos()] = true;
   }
-  Graph live = graph;
-  keep_nodes(live, keep);
-  return live;
+  keep_nodes(graph, keep);
+  return graph;
 }
 
 }  // namespace plimsoll::graph

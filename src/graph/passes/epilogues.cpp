@@ -163,6 +163,6 @@ class Folder {
 
 }  // namespace
 
-Graph fold_epilogues(const Graph& graph) { return Folder(graph).run(); }
+Graph fold_epilogues(Graph graph) { return Folder(std::move(graph)).run(); }
 
 }  // namespace plimsoll::graph

@@ -363,22 +363,24 @@ std::vector<std::size_t> order_units(const Graph& graph, const Units& units) {
 
 }  // namespace
 
-Graph fuse_elementwise(const Graph& graph, const OpDef& fused) {
+Graph fuse_elementwise(Graph graph, const OpDef& fused) {
   const Units units(graph);
   const std::vector<bool> wanted = read_outside(graph, units);
-  Graph result = graph;
-  result.nodes.clear();
-  for (Value& value : result.values) value.producer = NodeId();
+  std::vector<Node> nodes;
   for (const std::size_t unit : order_units(graph, units)) {
     const auto& members = units.members(unit);
-    result.nodes.push_back(
-        members.size() == 1 ? graph.nodes[members[0]]
-                            : GroupWriter(graph, members).write(fused, wanted));
-    for (const ValueId output : result.nodes.back().outputs) {
-      result.values[output.pos()].producer = NodeId(result.nodes.size() - 1);
+    nodes.push_back(members.size() == 1
+                        ? graph.nodes[members[0]]
+                        : GroupWriter(graph, members).write(fused, wanted));
+  }
+  graph.nodes = std::move(nodes);
+  for (Value& value : graph.values) value.producer = NodeId();
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const ValueId output : graph.nodes[i].outputs) {
+      graph.values[output.pos()].producer = NodeId(i);
     }
   }
-  return result;
+  return graph;
 }
 
 }  // namespace plimsoll::graph

@@ -2,12 +2,14 @@
 
 namespace plimsoll::graph {
 
-Graph optimize(const Graph& graph, const StandardOps& ops) {
-  Graph better = merge_common_subexpressions(
-      add_transfers(remove_dead_code(graph), *ops.copy));
+Graph optimize(Graph graph, const StandardOps& ops) {
+  graph = remove_dead_code(std::move(graph));
+  graph = add_transfers(std::move(graph), *ops.copy);
+  graph = merge_common_subexpressions(std::move(graph));
   // Epilogues first: a relu that a product can absorb must not be fused away.
-  better = remove_dead_code(fold_epilogues(pool_before_relu(better)));
-  return remove_dead_code(fuse_elementwise(better, *ops.fused));
+  graph = fold_epilogues(pool_before_relu(std::move(graph)));
+  graph = remove_dead_code(std::move(graph));
+  return remove_dead_code(fuse_elementwise(std::move(graph), *ops.fused));
 }
 
 }  // namespace plimsoll::graph

@@ -109,6 +109,6 @@ class Swapper {
 
 }  // namespace
 
-Graph pool_before_relu(const Graph& graph) { return Swapper(graph).run(); }
+Graph pool_before_relu(Graph graph) { return Swapper(std::move(graph)).run(); }
 
 }  // namespace plimsoll::graph

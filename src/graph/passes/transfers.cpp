@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "graph/passes.h"
@@ -73,7 +74,14 @@ class Transfers {
 
 }  // namespace
 
-Graph add_transfers(const Graph& graph, const OpDef& copy) {
+Graph add_transfers(Graph graph, const OpDef& copy) {
+  const auto away = [](const auto& placed) {
+    return placed.place != Place::home;
+  };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), away) &&
+      std::none_of(graph.states.begin(), graph.states.end(), away)) {
+    return graph;
+  }
   return Transfers(graph, copy).run();
 }
 

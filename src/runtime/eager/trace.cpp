@@ -136,8 +136,8 @@ Result<TracedGraph> Trace::finish(std::span<const ValuePtr> outputs) {
       builder_.assign(entry.state, computed(entry.value->symbol));
     }
   }
-  PLIMSOLL_ASSIGN(const graph::Graph graph, std::move(builder_).finish());
-  traced.graph = graph::optimize(graph, ops::standard_ops());
+  PLIMSOLL_ASSIGN(graph::Graph graph, std::move(builder_).finish());
+  traced.graph = graph::optimize(std::move(graph), ops::standard_ops());
   traced.arguments = arguments_;
   traced.captured = std::move(captured_);
   return traced;
