@@ -2,77 +2,73 @@
 #include <cmath>
 
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
+
+void add_attention(std::vector<OpRecord>& records, const std::string& name,
+                   const AttentionSizes& sizes, const graph::Attrs& attrs,
+                   const Shape& mask, Range mask_values) {
+  const Shape q{sizes.batch, sizes.queries, sizes.heads, sizes.width};
+  const Shape k{sizes.batch, sizes.keys, sizes.key_heads, sizes.width};
+  OpRecord forward;
+  forward.name = "attention_" + name;
+  forward.op = find_op("attention");
+  forward.attrs = attrs;
+  forward.inputs = {{DType::f32, q}, {DType::f32, k}, {DType::f32, k}};
+  forward.ranges = {{-2, 2}, {-2, 2}, {-1, 1}};
+  forward.gradient_of = {0, 1, 2};
+  forward.gradient_outputs = 1;
+  OpRecord backward = forward;
+  backward.name = "attention_grad_" + name;
+  backward.op = find_op("attention_grad");
+  backward.inputs = {
+      {DType::f32, q}, {DType::f32, q},
+      {DType::f32, k}, {DType::f32, k},
+      {DType::f32, q}, {DType::f32, {sizes.batch, sizes.heads, sizes.queries}}};
+  // Of about the size that forward would give.
+  const double lse = std::log(static_cast<double>(sizes.keys)) + 0.5;
+  backward.ranges = {{-1, 1}, {-2, 2}, {-2, 2},
+                     {-1, 1}, {-1, 1}, {lse, lse + 1}};
+  backward.wide_inputs = {5};
+  backward.gradient_of.clear();
+  backward.gradient_outputs = 0;
+  for (OpRecord* record : {&forward, &backward}) {
+    if (mask.rank() > 0) {
+      record->inputs.push_back({DType::f32, mask});
+      record->ranges.push_back(mask_values);
+    }
+    records.push_back(std::move(*record));
+  }
+}
+
 namespace {
 
 using graph::Attrs;
-
-struct Sizes {
-  std::int64_t batch = 1;
-  std::int64_t queries = 1;
-  std::int64_t keys = 1;
-  std::int64_t heads = 1;
-  std::int64_t key_heads = 1;
-  std::int64_t width = 1;
-};
 
 const Attrs kCausal = {{"causal", true}};
 
 class Records {
  public:
-  // The op and its gradient; an empty mask: none.
-  void both(const std::string& name, const Sizes& sizes,
+  void both(const std::string& name, const AttentionSizes& sizes,
             const Attrs& attrs = {}, const Shape& mask = {},
             Range mask_values = {0, 1, true}) {
-    const Shape q{sizes.batch, sizes.queries, sizes.heads, sizes.width};
-    const Shape k{sizes.batch, sizes.keys, sizes.key_heads, sizes.width};
-    OpRecord forward;
-    forward.name = "attention_" + name;
-    forward.op = find_op("attention");
-    forward.attrs = attrs;
-    forward.inputs = {{DType::f32, q}, {DType::f32, k}, {DType::f32, k}};
-    forward.ranges = {{-2, 2}, {-2, 2}, {-1, 1}};
-    forward.gradient_of = {0, 1, 2};
-    forward.gradient_outputs = 1;
-    OpRecord backward = forward;
-    backward.name = "attention_grad_" + name;
-    backward.op = find_op("attention_grad");
-    backward.inputs = {{DType::f32, q},
-                       {DType::f32, q},
-                       {DType::f32, k},
-                       {DType::f32, k},
-                       {DType::f32, q},
-                       {DType::f32, {sizes.batch, sizes.heads, sizes.queries}}};
-    // Of about the size that forward would give.
-    const double lse = std::log(static_cast<double>(sizes.keys)) + 0.5;
-    backward.ranges = {{-1, 1}, {-2, 2}, {-2, 2},
-                       {-1, 1}, {-1, 1}, {lse, lse + 1}};
-    backward.wide_inputs = {5};
-    backward.gradient_of.clear();
-    backward.gradient_outputs = 0;
-    for (OpRecord* record : {&forward, &backward}) {
-      if (mask.rank() > 0) {
-        record->inputs.push_back({DType::f32, mask});
-        record->ranges.push_back(mask_values);
-      }
-      all.push_back(std::move(*record));
-    }
+    add_attention(all, name, sizes, attrs, mask, mask_values);
   }
   // The op alone; its gradient tells nothing that others do not.
-  void forward(const std::string& name, const Sizes& sizes,
+  void forward(const std::string& name, const AttentionSizes& sizes,
                const Attrs& attrs = {}, const Shape& mask = {}) {
     both(name, sizes, attrs, mask);
     all.pop_back();
   }
   // Both, where finite differences would tell nothing new or take long.
-  void large(const std::string& name, const Sizes& sizes,
+  void large(const std::string& name, const AttentionSizes& sizes,
              const Attrs& attrs = {}, const Shape& mask = {}) {
     both(name, sizes, attrs, mask);
     all[all.size() - 2].gradient_of.clear();
   }
-  void large_forward(const std::string& name, const Sizes& sizes,
+  void large_forward(const std::string& name, const AttentionSizes& sizes,
                      const Attrs& attrs = {}) {
     large(name, sizes, attrs);
     all.pop_back();

@@ -1,29 +1,12 @@
 #include "ops/embedding/embedding.h"
 
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
-namespace {
 
-// Rows of a table that a batch names.
-struct Lookup {
-  std::string name;
-  Shape indices;
-  std::int64_t rows = 1;
-  std::int64_t width = 1;
-  Range range;  // of the indices
-  DType dtype = DType::i32;
-
-  graph::TensorType table() const { return {DType::f32, Shape{rows, width}}; }
-  graph::TensorType picked() const {
-    std::vector<Dim> dims = indices.dims();
-    dims.emplace_back(width);
-    return {DType::f32, Shape(std::move(dims))};
-  }
-};
-
-OpRecord forward(const Lookup& lookup) {
+OpRecord embedding_record(const Lookup& lookup) {
   OpRecord record;
   record.name = "embedding_" + lookup.name;
   record.op = find_op("gather");
@@ -34,7 +17,7 @@ OpRecord forward(const Lookup& lookup) {
   return record;
 }
 
-OpRecord gradient(const Lookup& lookup) {
+OpRecord embedding_grad_record(const Lookup& lookup) {
   OpRecord record;
   record.name = "embedding_grad_" + lookup.name;
   record.op = find_op("scatter_add");
@@ -45,7 +28,8 @@ OpRecord gradient(const Lookup& lookup) {
   return record;
 }
 
-OpRecord update(const Lookup& lookup, UpdateRule rule, graph::Attrs attrs) {
+OpRecord row_update_record(const Lookup& lookup, UpdateRule rule,
+                           graph::Attrs attrs) {
   const UpdateForm& form = update_form(rule);
   const bool adam = form.step;
   OpRecord record;
@@ -71,6 +55,8 @@ OpRecord update(const Lookup& lookup, UpdateRule rule, graph::Attrs attrs) {
   record.ranges.push_back(lookup.range);
   return record;
 }
+
+namespace {
 
 Range all_of(std::int64_t rows) {
   return {0, static_cast<double>(rows - 1), true};
@@ -110,28 +96,29 @@ std::vector<OpRecord> embedding_records() {
   using R = UpdateRule;
   std::vector<OpRecord> records;
   for (const Lookup& lookup : lookups) {
-    records.push_back(forward(lookup));
+    records.push_back(embedding_record(lookup));
     const bool small = lookup.indices.elements() <= 40;
     if (small && lookup.range.low >= 0 &&
         lookup.range.high < static_cast<double>(lookup.rows)) {
       records.back().gradient_of = {0};
     }
     const std::size_t first = records.size();
-    records.push_back(gradient(lookup));
-    records.push_back(update(lookup, R::sgd, {}));
-    records.push_back(update(lookup, R::sgd_momentum, momentum));
+    records.push_back(embedding_grad_record(lookup));
+    records.push_back(row_update_record(lookup, R::sgd, {}));
+    records.push_back(row_update_record(lookup, R::sgd_momentum, momentum));
     // The others differ in their formula alone.
     if (lookup.dtype == DType::i32) {
-      records.push_back(update(lookup, R::adam, adam));
+      records.push_back(row_update_record(lookup, R::adam, adam));
     } else {
-      records.push_back(update(lookup, R::adamw, adamw));
+      records.push_back(row_update_record(lookup, R::adamw, adamw));
     }
     if (small) {
-      records.push_back(update(lookup, R::sgd_nesterov, momentum));
-      records.push_back(update(lookup, R::adagrad, {{"epsilon", 1e-7}}));
+      records.push_back(row_update_record(lookup, R::sgd_nesterov, momentum));
+      records.push_back(
+          row_update_record(lookup, R::adagrad, {{"epsilon", 1e-7}}));
       for (const R rule : {R::rmsprop, R::rmsprop_momentum, R::rmsprop_centered,
                            R::rmsprop_centered_momentum}) {
-        records.push_back(update(lookup, rule, rmsprop));
+        records.push_back(row_update_record(lookup, rule, rmsprop));
       }
     }
     // Behind a gate, open or closed.
@@ -139,10 +126,11 @@ std::vector<OpRecord> embedding_records() {
       for (const double gate : {0.25, 0.0}) {
         const std::string suffix = gate == 0 ? "_closed" : "_gated";
         for (OpRecord record :
-             {update(lookup, R::sgd, {}),
-              update(lookup, R::sgd_momentum, momentum),
-              update(lookup, R::adamw, adamw),
-              update(lookup, R::rmsprop_centered_momentum, rmsprop)}) {
+             {row_update_record(lookup, R::sgd, {}),
+              row_update_record(lookup, R::sgd_momentum, momentum),
+              row_update_record(lookup, R::adamw, adamw),
+              row_update_record(lookup, R::rmsprop_centered_momentum,
+                                rmsprop)}) {
           record.name += suffix;
           record.inputs.insert(record.inputs.end() - 1, {DType::f32, Shape{}});
           record.ranges.insert(record.ranges.end() - 1, Range{gate, gate});

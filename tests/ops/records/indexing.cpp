@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
@@ -13,8 +14,10 @@ constexpr DType kOthers[] = {DType::f64, DType::bf16, DType::f16,
 constexpr DType kIndices[] = {DType::i8, DType::i16, DType::i64,
                               DType::u8, DType::u16, DType::u32};
 
-OpRecord record_of(std::string name, std::string_view op,
-                   graph::TypeList inputs, graph::Attrs attrs) {
+}  // namespace
+
+OpRecord indexing_record(std::string name, std::string_view op,
+                         graph::TypeList inputs, graph::Attrs attrs) {
   OpRecord record;
   record.name = std::move(name);
   record.op = find_op(op);
@@ -27,6 +30,8 @@ OpRecord record_of(std::string name, std::string_view op,
   }
   return record;
 }
+
+namespace {
 
 // Values of few different ones: ties everywhere.
 OpRecord with_ties(OpRecord record) {
@@ -42,8 +47,8 @@ void add_gathers(std::vector<OpRecord>& records) {
   const auto add = [&](const std::string& name, graph::TensorType table,
                        graph::TensorType indices, std::int64_t axis,
                        Range range) -> OpRecord& {
-    records.push_back(record_of("gather_" + name, "gather", {table, indices},
-                                {{"axis", axis}}));
+    records.push_back(indexing_record("gather_" + name, "gather",
+                                      {table, indices}, {{"axis", axis}}));
     records.back().ranges[1] = range;
     if (table.dtype == DType::f32) records.back().gradient_of = {0};
     return records.back();
@@ -87,7 +92,7 @@ void add_scatters(std::vector<OpRecord>& records) {
   const auto add = [&](const std::string& name, Shape values, Shape indices,
                        std::int64_t extent, std::int64_t axis,
                        Range range) -> OpRecord& {
-    records.push_back(record_of(
+    records.push_back(indexing_record(
         "scatter_add_" + name, "scatter_add",
         {{DType::f32, std::move(values)}, {DType::i32, std::move(indices)}},
         {{"axis", axis}, {"extent", extent}}));
@@ -157,9 +162,9 @@ void add_scatters(std::vector<OpRecord>& records) {
 void add_argmaxes(std::vector<OpRecord>& records) {
   const auto add = [&](const std::string& name, Shape shape, std::int64_t axis,
                        bool keepdims = false, DType dtype = DType::f32) {
-    records.push_back(record_of("argmax_" + name, "argmax",
-                                {{dtype, std::move(shape)}},
-                                {{"axis", axis}, {"keepdims", keepdims}}));
+    records.push_back(
+        indexing_record("argmax_" + name, "argmax", {{dtype, std::move(shape)}},
+                        {{"axis", axis}, {"keepdims", keepdims}}));
     records.push_back(with_ties(records.back()));
   };
   add("vector", {10}, 0);
@@ -184,8 +189,8 @@ void add_argmaxes(std::vector<OpRecord>& records) {
 void add_topks(std::vector<OpRecord>& records) {
   const auto add = [&](const std::string& name, Shape shape, std::int64_t k,
                        DType dtype = DType::f32) {
-    records.push_back(record_of("topk_" + name, "topk",
-                                {{dtype, std::move(shape)}}, {{"k", k}}));
+    records.push_back(indexing_record("topk_" + name, "topk",
+                                      {{dtype, std::move(shape)}}, {{"k", k}}));
     if (dtype == DType::f32) records.back().gradient_of = {0};
     records.push_back(with_ties(records.back()));
   };
@@ -210,9 +215,9 @@ void add_topks(std::vector<OpRecord>& records) {
   const auto add_grad = [&](const std::string& name, Shape shape,
                             std::int64_t width, DType dtype = DType::f32) {
     // One index a row, so that none is named twice.
-    records.push_back(record_of("topk_grad_" + name, "topk_grad",
-                                {{dtype, shape}, {DType::i64, shape}},
-                                {{"width", width}}));
+    records.push_back(indexing_record("topk_grad_" + name, "topk_grad",
+                                      {{dtype, shape}, {DType::i64, shape}},
+                                      {{"width", width}}));
     records.back().ranges[1] = {-1, static_cast<double>(width), true};
   };
   add_grad("rows", {40, 1}, 9);
@@ -226,9 +231,9 @@ void add_topks(std::vector<OpRecord>& records) {
 void add_one_hots(std::vector<OpRecord>& records) {
   const auto add = [&](const std::string& name, graph::TensorType indices,
                        std::int64_t depth, DType dtype, Range range) {
-    records.push_back(
-        record_of("one_hot_" + name, "one_hot", {std::move(indices)},
-                  {{"depth", depth}, {"dtype", std::string(name_of(dtype))}}));
+    records.push_back(indexing_record(
+        "one_hot_" + name, "one_hot", {std::move(indices)},
+        {{"depth", depth}, {"dtype", std::string(name_of(dtype))}}));
     records.back().ranges = {range};
   };
   const Range around{-2, 11, true};

@@ -1,4 +1,5 @@
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
@@ -14,9 +15,10 @@ Shape with_classes(const Shape& rows, std::int64_t classes) {
   return Shape(std::move(dims));
 }
 
-// The loss, its gradient and the accuracy of one shape and range.
-void add_dense(std::vector<OpRecord>& records, const std::string& name,
-               const Shape& rows, std::int64_t classes, Range logits) {
+}  // namespace
+
+void add_dense_losses(std::vector<OpRecord>& records, const std::string& name,
+                      const Shape& rows, std::int64_t classes, Range logits) {
   const graph::TensorType scores{DType::f32, with_classes(rows, classes)};
   OpRecord record;
   record.name = "softmax_cross_entropy_" + name;
@@ -39,9 +41,9 @@ void add_dense(std::vector<OpRecord>& records, const std::string& name,
   records.push_back(record);
 }
 
-void add_sparse(std::vector<OpRecord>& records, const std::string& name,
-                const Shape& rows, std::int64_t classes, Range logits,
-                Range labels) {
+void add_sparse_losses(std::vector<OpRecord>& records, const std::string& name,
+                       const Shape& rows, std::int64_t classes, Range logits,
+                       Range labels) {
   const graph::TensorType scores{DType::f32, with_classes(rows, classes)};
   const graph::TensorType indices{DType::i32, rows};
   OpRecord record;
@@ -65,10 +67,9 @@ void add_sparse(std::vector<OpRecord>& records, const std::string& name,
   records.push_back(record);
 }
 
-// Both ways round of the weight, with a bias and without.
-void add_linear(std::vector<OpRecord>& records, const std::string& name,
-                const Shape& rows, std::int64_t width, std::int64_t classes,
-                Range labels, bool differences) {
+void add_linear_losses(std::vector<OpRecord>& records, const std::string& name,
+                       const Shape& rows, std::int64_t width,
+                       std::int64_t classes, Range labels, bool differences) {
   for (const int form : {0, 1, 2, 3}) {
     const bool transposed = (form & 1) != 0;
     const bool biased = (form & 2) != 0;
@@ -101,6 +102,8 @@ void add_linear(std::vector<OpRecord>& records, const std::string& name,
   }
 }
 
+namespace {
+
 void without_differences(std::vector<OpRecord>& records, std::size_t last) {
   for (std::size_t i = records.size() - last; i < records.size(); ++i) {
     records[i].gradient_of.clear();
@@ -111,40 +114,40 @@ void without_differences(std::vector<OpRecord>& records, std::size_t last) {
 
 std::vector<OpRecord> loss_records() {
   std::vector<OpRecord> records;
-  add_dense(records, "rows", {32}, 10, kLogits);
-  add_dense(records, "one_row", {}, 21, kLogits);
-  add_dense(records, "sequence", {3, 5}, 16, kLogits);
-  add_dense(records, "many_rows", {1500}, 33, kLogits);
+  add_dense_losses(records, "rows", {32}, 10, kLogits);
+  add_dense_losses(records, "one_row", {}, 21, kLogits);
+  add_dense_losses(records, "sequence", {3, 5}, 16, kLogits);
+  add_dense_losses(records, "many_rows", {1500}, 33, kLogits);
   without_differences(records, 3);
-  add_dense(records, "long_rows", {3}, 1500, kLogits);
+  add_dense_losses(records, "long_rows", {3}, 1500, kLogits);
   without_differences(records, 3);
-  add_dense(records, "huge", {9}, 35, kHugeLogits);
+  add_dense_losses(records, "huge", {9}, 35, kHugeLogits);
   without_differences(records, 3);
 
-  add_sparse(records, "rows", {32}, 10, kLogits, {0, 9, true});
-  add_sparse(records, "one_row", {}, 21, kLogits, {0, 20, true});
-  add_sparse(records, "sequence", {3, 5}, 48, kLogits, {0, 47, true});
-  add_sparse(records, "many_rows", {1500}, 33, kLogits, {0, 32, true});
+  add_sparse_losses(records, "rows", {32}, 10, kLogits, {0, 9, true});
+  add_sparse_losses(records, "one_row", {}, 21, kLogits, {0, 20, true});
+  add_sparse_losses(records, "sequence", {3, 5}, 48, kLogits, {0, 47, true});
+  add_sparse_losses(records, "many_rows", {1500}, 33, kLogits, {0, 32, true});
   without_differences(records, 3);
-  add_sparse(records, "long_rows", {3}, 1500, kLogits, {0, 1499, true});
+  add_sparse_losses(records, "long_rows", {3}, 1500, kLogits, {0, 1499, true});
   without_differences(records, 3);
-  add_sparse(records, "huge", {9}, 35, kHugeLogits, {0, 34, true});
+  add_sparse_losses(records, "huge", {9}, 35, kHugeLogits, {0, 34, true});
   without_differences(records, 3);
   // Some indices name no class: NaN, and no read outside of the row.
-  add_sparse(records, "bad_labels", {40}, 5, kLogits, {-3, 8, true});
+  add_sparse_losses(records, "bad_labels", {40}, 5, kLogits, {-3, 8, true});
   without_differences(records, 3);
-  add_sparse(records, "wild_labels", {6}, 5, kLogits, {-2e9, 2e9, true});
+  add_sparse_losses(records, "wild_labels", {6}, 5, kLogits, {-2e9, 2e9, true});
   without_differences(records, 3);
 
-  add_linear(records, "rows", {12}, 7, 10, {0, 9, true}, true);
-  add_linear(records, "one_row", {}, 3, 21, {0, 20, true}, true);
-  add_linear(records, "one_class", {5}, 4, 1, {0, 0, true}, true);
-  add_linear(records, "narrow", {6}, 1, 9, {0, 8, true}, true);
-  add_linear(records, "sequence", {3, 5}, 33, 47, {0, 46, true}, true);
-  add_linear(records, "no_rows", {0}, 4, 600, {0, 599, true}, false);
-  add_linear(records, "bad_labels", {40}, 6, 5, {-3, 8, true}, false);
+  add_linear_losses(records, "rows", {12}, 7, 10, {0, 9, true}, true);
+  add_linear_losses(records, "one_row", {}, 3, 21, {0, 20, true}, true);
+  add_linear_losses(records, "one_class", {5}, 4, 1, {0, 0, true}, true);
+  add_linear_losses(records, "narrow", {6}, 1, 9, {0, 8, true}, true);
+  add_linear_losses(records, "sequence", {3, 5}, 33, 47, {0, 46, true}, true);
+  add_linear_losses(records, "no_rows", {0}, 4, 600, {0, 599, true}, false);
+  add_linear_losses(records, "bad_labels", {40}, 6, 5, {-3, 8, true}, false);
   // Several chunks of rows, the last with fewer; several panels of the weight.
-  add_linear(records, "chunks", {301}, 33, 9001, {0, 9000, true}, false);
+  add_linear_losses(records, "chunks", {301}, 33, 9001, {0, 9000, true}, false);
   return records;
 }
 

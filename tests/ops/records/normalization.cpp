@@ -2,16 +2,14 @@
 
 #include "ops/normalization/norm_form.h"
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
-namespace {
-
-using graph::Attrs;
 
 // Inputs of an op of this family for x of this shape, as its form tells.
-OpRecord norm(std::string name, NormKind kind, bool gradient, Shape x,
-              Attrs attrs) {
+OpRecord norm_record(std::string name, NormKind kind, bool gradient, Shape x,
+                     graph::Attrs attrs) {
   if (!attrs.has("epsilon")) attrs.set("epsilon", 1e-3);
   const NormForm form = norm_form(kind, gradient, attrs);
   const NormShape cut = norm_shape(kind, x, attrs);
@@ -49,14 +47,18 @@ OpRecord norm(std::string name, NormKind kind, bool gradient, Shape x,
   return record;
 }
 
+namespace {
+
+using graph::Attrs;
+
 class Records {
  public:
   // An op and its gradient.
   void both(const std::string& name, NormKind kind, const Shape& x,
             const Attrs& attrs = {}) {
     for (const bool gradient : {false, true}) {
-      all.push_back(
-          norm(fmt_name(kind, gradient, name), kind, gradient, x, attrs));
+      all.push_back(norm_record(fmt_name(kind, gradient, name), kind, gradient,
+                                x, attrs));
     }
   }
   // Likewise, where finite differences would tell nothing new or take long.

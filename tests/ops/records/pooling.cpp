@@ -1,47 +1,54 @@
 #include "ops/pooling/pooling.h"
 
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
+
+void add_poolings(std::vector<OpRecord>& records, const std::string& name,
+                  const Shape& images, const Pool2dSettings& settings,
+                  bool differences) {
+  const auto numbers = [](const auto& array) {
+    return std::vector<std::int64_t>(array.begin(), array.end());
+  };
+  for (const std::string kind : {"max", "avg"}) {
+    OpRecord record;
+    record.name = kind + "_pool2d_" + name;
+    record.op = find_op(kind + "_pool2d");
+    record.inputs = {{DType::f32, images}};
+    record.attrs = {{"window", numbers(settings.window)},
+                    {"strides", numbers(settings.strides)},
+                    {"padding", numbers(settings.padding)}};
+    record.tolerance = kind == "max" ? 0 : 1e-5;
+    if (differences) record.gradient_of = {0};
+    record.gradient_outputs = 1;
+    const auto made = record.op->infer(record.inputs, record.attrs);
+    records.push_back(record);
+    if (!made) continue;
+    // Back from the result to the images.
+    record.name = kind + "_pool2d_grad_" + name;
+    record.op = find_op(kind + "_pool2d_grad");
+    record.inputs[0] = (*made)[0];
+    if (kind == "max") {
+      record.inputs.push_back((*made)[1]);
+      const std::int64_t last = settings.window[0] * settings.window[1] - 1;
+      record.ranges = {{}, {0, static_cast<double>(last), true}};
+    }
+    record.attrs.set("height", images.extent(1));
+    record.attrs.set("width", images.extent(2));
+    record.tolerance = 1e-5;
+    record.gradient_of.clear();
+    records.push_back(record);
+  }
+}
 
 std::vector<OpRecord> pooling_records() {
   std::vector<OpRecord> records;
   const auto add = [&](const std::string& name, Shape images,
                        const Pool2dSettings& settings,
                        bool differences = true) {
-    const auto numbers = [](const auto& array) {
-      return std::vector<std::int64_t>(array.begin(), array.end());
-    };
-    for (const std::string kind : {"max", "avg"}) {
-      OpRecord record;
-      record.name = kind + "_pool2d_" + name;
-      record.op = find_op(kind + "_pool2d");
-      record.inputs = {{DType::f32, images}};
-      record.attrs = {{"window", numbers(settings.window)},
-                      {"strides", numbers(settings.strides)},
-                      {"padding", numbers(settings.padding)}};
-      record.tolerance = kind == "max" ? 0 : 1e-5;
-      if (differences) record.gradient_of = {0};
-      record.gradient_outputs = 1;
-      const auto made = record.op->infer(record.inputs, record.attrs);
-      records.push_back(record);
-      if (!made) continue;
-      // Back from the result to the images.
-      record.name = kind + "_pool2d_grad_" + name;
-      record.op = find_op(kind + "_pool2d_grad");
-      record.inputs[0] = (*made)[0];
-      if (kind == "max") {
-        record.inputs.push_back((*made)[1]);
-        const std::int64_t last = settings.window[0] * settings.window[1] - 1;
-        record.ranges = {{}, {0, static_cast<double>(last), true}};
-      }
-      record.attrs.set("height", images.extent(1));
-      record.attrs.set("width", images.extent(2));
-      record.tolerance = 1e-5;
-      record.gradient_of.clear();
-      records.push_back(record);
-    }
+    add_poolings(records, name, images, settings, differences);
   };
   const auto same = [](const Shape& images, Pool2dSettings settings) {
     return same_pool_padding(settings, images.extent(1), images.extent(2));

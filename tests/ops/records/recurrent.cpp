@@ -1,19 +1,12 @@
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/recurrent/recurrent_shape.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
-namespace {
 
-struct Sizes {
-  std::int64_t batch = 1;
-  std::int64_t steps = 1;
-  std::int64_t hidden = 1;
-};
-
-// The op and its gradient, with weights that keep long sums near 1.
-void add(std::vector<OpRecord>& records, const std::string& name, Sizes sizes,
-         bool differences = true) {
+void add_recurrent(std::vector<OpRecord>& records, const std::string& name,
+                   RecurrentSizes sizes, bool differences) {
   for (const CellKind kind : {CellKind::lstm, CellKind::gru}) {
     const bool lstm = kind == CellKind::lstm;
     const std::string op = lstm ? "lstm" : "gru";
@@ -53,26 +46,28 @@ void add(std::vector<OpRecord>& records, const std::string& name, Sizes sizes,
   }
 }
 
-}  // namespace
-
 std::vector<OpRecord> recurrent_records() {
   std::vector<OpRecord> records;
-  add(records, "least", {1, 1, 1});
-  add(records, "one_step", {3, 1, 5});
-  add(records, "one_unit", {4, 6, 1});
-  add(records, "one_row", {1, 7, 6});
-  add(records, "odd", {5, 4, 7});
-  add(records, "even", {2, 5, 16});
-  add(records, "pieces", {3, 3, 65});
-  add(records, "rows", {19, 3, 24}, false);
-  add(records, "long", {2, 150, 9}, false);
-  add(records, "wide", {6, 4, 128}, false);
-  add(records, "uneven", {7, 3, 150}, false);
+  const auto add = [&](const std::string& name, RecurrentSizes sizes,
+                       bool differences = true) {
+    add_recurrent(records, name, sizes, differences);
+  };
+  add("least", {1, 1, 1});
+  add("one_step", {3, 1, 5});
+  add("one_unit", {4, 6, 1});
+  add("one_row", {1, 7, 6});
+  add("odd", {5, 4, 7});
+  add("even", {2, 5, 16});
+  add("pieces", {3, 3, 65});
+  add("rows", {19, 3, 24}, false);
+  add("long", {2, 150, 9}, false);
+  add("wide", {6, 4, 128}, false);
+  add("uneven", {7, 3, 150}, false);
   // Few rows: cut by units on the CPU, the second from panels of the kernel,
   // and with more units than a block has threads.
-  add(records, "few_rows", {1, 3, 170}, false);
-  add(records, "many_units", {2, 3, 520}, false);
-  add(records, "many_rows", {601, 2, 10}, false);
+  add("few_rows", {1, 3, 170}, false);
+  add("many_units", {2, 3, 520}, false);
+  add("many_rows", {601, 2, 10}, false);
   return records;
 }
 

@@ -1,32 +1,39 @@
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {
+
+void add_resizes(std::vector<OpRecord>& records, const std::string& name,
+                 const Shape& images, std::int64_t height, std::int64_t width,
+                 bool differences) {
+  for (const std::string method : {"bilinear", "nearest"}) {
+    OpRecord record;
+    record.name = "resize_" + method + "_" + name;
+    record.op = find_op("resize");
+    record.inputs = {{DType::f32, images}};
+    record.attrs = {{"height", height}, {"width", width}, {"method", method}};
+    record.tolerance = method == "nearest" ? 0 : 2e-6;
+    if (differences) record.gradient_of = {0};
+    records.push_back(record);
+    // Back from the result to the images.
+    record.name = "resize_grad_" + method + "_" + name;
+    record.op = find_op("resize_grad");
+    record.inputs[0].shape = {images[0], height, width, images[3]};
+    record.attrs.set("height", images.extent(1));
+    record.attrs.set("width", images.extent(2));
+    record.tolerance = 1e-5;
+    record.gradient_of.clear();
+    records.push_back(record);
+  }
+}
 
 std::vector<OpRecord> resize_records() {
   std::vector<OpRecord> records;
   const auto add = [&](const std::string& name, Shape images,
                        std::int64_t height, std::int64_t width,
                        bool differences = true) {
-    for (const std::string method : {"bilinear", "nearest"}) {
-      OpRecord record;
-      record.name = "resize_" + method + "_" + name;
-      record.op = find_op("resize");
-      record.inputs = {{DType::f32, images}};
-      record.attrs = {{"height", height}, {"width", width}, {"method", method}};
-      record.tolerance = method == "nearest" ? 0 : 2e-6;
-      if (differences) record.gradient_of = {0};
-      records.push_back(record);
-      // Back from the result to the images.
-      record.name = "resize_grad_" + method + "_" + name;
-      record.op = find_op("resize_grad");
-      record.inputs[0].shape = {images[0], height, width, images[3]};
-      record.attrs.set("height", images.extent(1));
-      record.attrs.set("width", images.extent(2));
-      record.tolerance = 1e-5;
-      record.gradient_of.clear();
-      records.push_back(record);
-    }
+    add_resizes(records, name, images, height, width, differences);
   };
   add("same", {2, 3, 4, 3}, 3, 4);
   add("doubled", {2, 3, 4, 3}, 6, 8);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/op_record.h"
+#include "ops/records/makers.h"
 
 namespace plimsoll::ops::testing {
 namespace {
@@ -16,7 +17,9 @@ const graph::OpDef* op_named(std::string_view name) {
   return found == all.end() ? nullptr : *found;
 }
 
-graph::Attrs attrs_of(UpdateRule rule) {
+}  // namespace
+
+graph::Attrs update_attrs(UpdateRule rule) {
   const graph::Attrs rmsprop{
       {"rho", 0.9}, {"momentum", 0.8}, {"epsilon", 1e-7}};
   const graph::Attrs adam{
@@ -42,6 +45,8 @@ graph::Attrs attrs_of(UpdateRule rule) {
   }
 }
 
+namespace {
+
 // States that such updates can have made.
 Range range_of(UpdateRule rule, int state) {
   switch (rule) {
@@ -61,12 +66,14 @@ Range range_of(UpdateRule rule, int state) {
   }
 }
 
-OpRecord update(const std::string& suffix, const UpdateForm& form,
-                const Shape& shape) {
+}  // namespace
+
+OpRecord update_record(const std::string& suffix, const UpdateForm& form,
+                       const Shape& shape) {
   OpRecord record;
   record.name = std::string(form.op) + suffix;
   record.op = op_named(form.op);
-  record.attrs = attrs_of(form.rule);
+  record.attrs = update_attrs(form.rule);
   record.inputs.assign(static_cast<std::size_t>(form.rate()),
                        {DType::f32, shape});
   record.ranges = {{-1, 1}, {-1, 1}};
@@ -82,6 +89,8 @@ OpRecord update(const std::string& suffix, const UpdateForm& form,
   record.tolerance = 2e-6;
   return record;
 }
+
+namespace {
 
 // Before, at and behind what a schedule changes at.
 std::vector<OpRecord> step_function_records() {
@@ -142,11 +151,11 @@ std::vector<OpRecord> update_records() {
       {"split", Shape{129, 257}}};
   for (const auto& [name, shape] : shapes) {
     for (const UpdateForm& form : kUpdateForms) {
-      records.push_back(update("_" + name, form, shape));
+      records.push_back(update_record("_" + name, form, shape));
     }
   }
   OpRecord young =
-      update("_first_step", update_form(UpdateRule::adam), Shape{40});
+      update_record("_first_step", update_form(UpdateRule::adam), Shape{40});
   // The first step after zero moments: the corrections are largest.
   young.ranges[2] = {0, 0};
   young.ranges[3] = {0, 0};
@@ -159,7 +168,7 @@ std::vector<OpRecord> update_records() {
       const std::string suffix =
           (gate == 0 ? "_closed_" : "_gated_") + named.first;
       for (const UpdateForm& form : kUpdateForms) {
-        OpRecord record = update(suffix, form, named.second);
+        OpRecord record = update_record(suffix, form, named.second);
         record.inputs.push_back({DType::f32, Shape{}});
         record.ranges.push_back({gate, gate});
         const double most =
