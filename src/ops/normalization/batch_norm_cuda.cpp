@@ -209,7 +209,7 @@ Result<cuda::OpCode> batch_norm_code(const KernelQuery& query,
   const NormForm& form = batch.form;
   const ColumnCut& cut = batch.cut;
   if (batch.shape.elements() == 0) {
-    return cuda_op(query, fmt::format("{}:cuda", query.op->name), "", 1);
+    return no_rows_code(query, form, batch.shape);
   }
   if (form.kind == NormKind::inference) return inference_code(query, batch);
   if (auto made = library_norm(query, settings, form)) {

@@ -102,6 +102,11 @@ inline void for_tiles(std::int64_t channels, Run&& run, RunOne&& run_one) {
 template <class T>
 void moments(const T* x, std::int64_t rows, std::int64_t channels,
              const ChannelMoments& made) {
+  // Nothing has no mean.
+  for (std::int64_t c = 0; rows == 0 && c < channels; ++c) {
+    made.mean[c] = __builtin_nan("");
+    made.squares[c] = 0;
+  }
   const std::int64_t block = block_rows<T>(channels);
   for (std::int64_t done = 0; done < rows; done += block) {
     const std::int64_t count = rows - done < block ? rows - done : block;

@@ -169,14 +169,24 @@ std::string write_sum_text(int output, std::string_view value) {
 
 cuda::OpCode no_rows_code(const graph::KernelQuery& query, const NormForm& form,
                           const NormShape& shape) {
+  std::string name = fmt::format("{}:cuda:rows=0", query.op->name);
+  std::string text =
+      write_sum_text(form.dbeta, "(C)0") + write_sum_text(form.dgamma, "(C)0");
+  for (const int output :
+       {form.mean_out, form.variance_out, form.deviation_out}) {
+    if (output < 0) continue;
+    text += fmt::format("      out{}[c] = nan_of<C>();\n", output);
+  }
+  const std::int64_t written =
+      form.gradient ? shape.channels : shape.statistics();
+  if (text.empty() || written == 0) {
+    return cuda_op(query, std::move(name), "", 1);
+  }
   return cuda_op(
-      query, fmt::format("{}:cuda:rows=0", query.op->name),
+      query, std::move(name),
       norm_types_text(query, form, shape) +
-          cuda_text(kEachChannel,
-                    {{"channels", shape.channels},
-                     {"text", write_sum_text(form.dbeta, "(C)0") +
-                                  write_sum_text(form.dgamma, "(C)0")}}),
-      cuda_blocks_of_threads(shape.channels));
+          cuda_text(kEachChannel, {{"channels", written}, {"text", text}}),
+      cuda_blocks_of_threads(written));
 }
 
 }  // namespace plimsoll::ops

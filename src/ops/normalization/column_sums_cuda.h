@@ -43,7 +43,7 @@ std::string gradient_sums_text(const NormForm& form, const NormShape& shape,
 std::string join_sums_text(const ColumnCut& cut, const std::string& text);
 // Writes dbeta or dgamma of channel c, where the op has that output.
 std::string write_sum_text(int output, std::string_view value);
-// The gradient where there are no rows: both are 0.
+// Where there are no rows: sums are 0, and what is measured is NaN.
 cuda::OpCode no_rows_code(const graph::KernelQuery& query, const NormForm& form,
                           const NormShape& shape);
 

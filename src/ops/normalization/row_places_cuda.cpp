@@ -86,7 +86,7 @@ cuda::OpCode row_op(const graph::KernelQuery& query, const NormForm& form,
                     std::string_view text) {
   std::string name =
       fmt::format("{}:cuda:rows={}", query.op->name, team.threads);
-  if (shape.elements() == 0) return cuda_op(query, std::move(name), "", 1);
+  if (shape.elements() == 0) return no_rows_code(query, form, shape);
   const std::int64_t teams = team.in_block();
   const std::int64_t rows = shape.statistics();
   return cuda_op(

@@ -175,6 +175,7 @@ void add_groups(Records& records) {
   const NormKind kind = NormKind::group;
   records.both("rows", kind, {5, 12}, groups(3));
   records.large("no_rows", kind, {0, 3, 12}, groups(3));
+  records.large("empty_rows", kind, {5, 0, 12}, groups(3));
   records.both("images", kind, {2, 3, 3, 8}, groups(2));
   records.both("one_group", kind, {2, 5, 7}, groups(1));
   records.both("each_channel", kind, {2, 9, 5}, groups(5));
@@ -195,6 +196,7 @@ void add_groups(Records& records) {
 void add_batches(Records& records) {
   for (const NormKind kind : {NormKind::batch, NormKind::inference}) {
     records.both("rows", kind, {8, 11});
+    records.large("no_rows", kind, {0, 3, 6});
     records.both("images", kind, {2, 3, 4, 6});
     records.both("one_channel", kind, {9, 1});
     records.both("two_rows", kind, {2, 5});
