@@ -13,6 +13,7 @@ struct Range {
   double low = -1;
   double high = 1;
   bool whole_numbers = false;  // class indices, counters
+  double nan_share = 0;        // of the values
 };
 
 struct OpRecord {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/half.h"
 #include "base/hash.h"
@@ -144,6 +145,9 @@ std::vector<RefTensor> random_inputs(const OpRecord& record,
       double value = range.low + (range.high - range.low) * unit;
       if (range.whole_numbers) {
         value = std::floor(range.low + (range.high - range.low + 1) * unit);
+      }
+      if (uniform_double(words[2], words[3]) < range.nan_share) {
+        value = std::numeric_limits<double>::quiet_NaN();
       }
       tensor.values.push_back(value);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "ops/reduction/reduction_axes.h"
@@ -61,7 +62,11 @@ void max(const std::vector<RefTensor>& inputs, const graph::Attrs& attrs,
             -std::numeric_limits<double>::infinity());
   for_each_element(shape, axes_of(shape, attrs),
                    [&](std::size_t from, std::size_t to) {
-                     values[to] = std::max(values[to], inputs[0].values[from]);
+                     const double value = inputs[0].values[from];
+                     // NaN stays, on either side.
+                     if (value > values[to] || std::isnan(value)) {
+                       values[to] = value;
+                     }
                    });
 }
 

@@ -42,6 +42,14 @@ std::vector<OpRecord> reduction_records() {
     add("extent_one", {6, 1}, {1});
     add("single_element", {1, 1}, {});
   }
+  // NaN wins, wherever it stands.
+  for (const Axes& axes : {Axes{0}, Axes{1}, Axes{}}) {
+    records.push_back(
+        reduction("reduce_max_some_nan_" + std::to_string(records.size()),
+                  "reduce_max", {7, 90}, axes));
+    records.back().gradient_of.clear();
+    records.back().ranges = {{-1, 1, false, 0.02}};
+  }
   // Large enough to be cut into parts and spread over threads; finite
   // differences over them would tell nothing new.
   for (const std::string op : {"reduce_sum", "reduce_mean", "reduce_max"}) {
