@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kMostLines = 5;
 
-// Nothing shared, each declared pair alone, and as many as go together.
+// Nothing shared, each declared pair alone, and as many as go together. Only
+// values of one type ever share, see graph/lowering.cpp.
 std::vector<Sharing> sharings(const Case& test) {
   std::vector<Sharing> all = {Sharing(test.outputs.size(), -1)};
   Sharing together = all[0];
@@ -24,7 +25,7 @@ std::vector<Sharing> sharings(const Case& test) {
     const auto input = static_cast<std::size_t>(pair.input);
     const auto output = static_cast<std::size_t>(pair.output);
     if (input >= test.inputs.size() || output >= test.outputs.size() ||
-        test.inputs[input].bytes() != test.outputs[output].bytes()) {
+        test.inputs[input] != test.outputs[output]) {
       continue;
     }
     Sharing one(test.outputs.size(), -1);
