@@ -8,6 +8,13 @@
 #include <span>
 #include <vector>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PLIMSOLL_CLOSED_GUARDS 1
+#include <sanitizer/asan_interface.h>
+#endif
+#endif
+
 namespace plimsoll::ops::testing {
 
 class GuardedBuffer {
@@ -21,7 +28,10 @@ class GuardedBuffer {
     // The guard begins at the very next byte, whatever the size.
     std::memset(data_ - kGuard, kMark, kGuard);
     std::memset(data_ + bytes_, kMark, kGuard);
+    close(true);
   }
+  ~GuardedBuffer() { close(false); }
+  GuardedBuffer(GuardedBuffer&&) = default;
 
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
@@ -33,7 +43,10 @@ class GuardedBuffer {
   std::vector<std::byte> read() const { return {data_, data_ + bytes_}; }
 
   bool intact() const {
-    return is_marked(data_ - kGuard) && is_marked(data_ + bytes_);
+    close(false);
+    const bool marked = is_marked(data_ - kGuard) && is_marked(data_ + bytes_);
+    close(true);
+    return marked;
   }
 
  private:
@@ -45,6 +58,17 @@ class GuardedBuffer {
   static bool is_marked(const std::byte* guard) {
     return *guard == std::byte{kMark} &&
            std::memcmp(guard, guard + 1, kGuard - 1) == 0;
+  }
+
+  // The address sanitizer sees what reads a closed guard, too.
+  void close([[maybe_unused]] bool closed) const {
+#ifdef PLIMSOLL_CLOSED_GUARDS
+    if (storage_.empty()) return;  // moved away
+    for (const std::byte* guard : {data_ - kGuard, data_ + bytes_}) {
+      closed ? __asan_poison_memory_region(guard, kGuard)
+             : __asan_unpoison_memory_region(guard, kGuard);
+    }
+#endif
   }
 
   std::size_t bytes_;
