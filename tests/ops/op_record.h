@@ -54,8 +54,4 @@ std::vector<OpRecord> pooling_records();
 std::vector<OpRecord> attention_records();
 std::vector<OpRecord> recurrent_records();
 
-// At shapes drawn from a seed; convolutions with both of their gradients.
-std::vector<OpRecord> random_products(std::uint64_t seed, int count);
-std::vector<OpRecord> random_convolutions(std::uint64_t seed, int count);
-
 }  // namespace plimsoll::ops::testing

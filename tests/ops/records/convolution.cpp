@@ -6,6 +6,7 @@
 
 #include "ops/convolution/conv_shape.h"
 #include "ops/op_record.h"
+#include "ops/random_shapes/random_records.h"
 #include "ops/registry.h"
 
 namespace plimsoll::ops::testing {

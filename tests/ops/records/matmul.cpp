@@ -6,6 +6,7 @@
 #include <random>
 
 #include "ops/op_record.h"
+#include "ops/random_shapes/random_records.h"
 
 namespace plimsoll::ops::testing {
 namespace {
