@@ -45,13 +45,18 @@ ValueId AdafactorUpdates::average(ValueId state, ValueId now, ValueId gate) {
   return next;
 }
 
-// Of the last two axes, as one factor for each row and each column.
-ValueId AdafactorUpdates::second_moment(const Parameter& parameter,
-                                        ValueId squares, ValueId gate) {
+// By the last two axes' factors, a row's and a column's, one after the other:
+// their product is 0 in f32 where neither has seen a gradient.
+ValueId AdafactorUpdates::direction(const Parameter& parameter,
+                                    ValueId gradient, ValueId squares,
+                                    ValueId gate) {
   const Shape shape = builder_.type(parameter.value).shape;
   const int rank = shape.rank();
   if (rank < 2) {
-    return average(state(parameter, "second_moment", shape), squares, gate);
+    return ops::divide(
+        builder_, gradient,
+        ops::sqrt(builder_, average(state(parameter, "second_moment", shape),
+                                    squares, gate)));
   }
   std::vector<Dim> row_dims = shape.dims();
   row_dims.pop_back();
@@ -63,13 +68,17 @@ ValueId AdafactorUpdates::second_moment(const Parameter& parameter,
   const ValueId columns =
       average(state(parameter, "column_second_moment", Shape(column_dims)),
               ops::reduce_mean(builder_, squares, {-2}), gate);
-  const ValueId relative =
-      ops::divide(builder_, rows, ops::reduce_mean(builder_, rows, {-1}, true));
+  // Roots first: the quotient of what they are of may be too small as well.
+  const ValueId relative = ops::divide(
+      builder_, ops::sqrt(builder_, rows),
+      ops::sqrt(builder_, ops::reduce_mean(builder_, rows, {-1}, true)));
   row_dims.emplace_back(1);
   column_dims.insert(column_dims.end() - 1, Dim(1));
-  return ops::multiply(builder_,
-                       ops::reshape(builder_, relative, Shape(row_dims)),
-                       ops::reshape(builder_, columns, Shape(column_dims)));
+  const ValueId by_row = ops::divide(
+      builder_, gradient, ops::reshape(builder_, relative, Shape(row_dims)));
+  return ops::divide(
+      builder_, by_row,
+      ops::reshape(builder_, ops::sqrt(builder_, columns), Shape(column_dims)));
 }
 
 ValueId AdafactorUpdates::root_mean_square(ValueId value) {
@@ -86,12 +95,10 @@ void AdafactorUpdates::add(const Parameter& parameter,
                                : given.gradient;
   const ValueId squares = ops::add_scalar(
       builder_, ops::square(builder_, gradient), optimizer_.epsilon_1);
-  const ValueId direction =
-      ops::divide(builder_, gradient,
-                  ops::sqrt(builder_, second_moment(parameter, squares, gate)));
+  const ValueId change = direction(parameter, gradient, squares, gate);
   const ValueId size = ops::maximum_scalar(
       builder_,
-      ops::multiply_scalar(builder_, root_mean_square(direction),
+      ops::multiply_scalar(builder_, root_mean_square(change),
                            1 / optimizer_.clip_threshold),
       1);
   const ValueId weight = ops::maximum_scalar(
@@ -105,7 +112,7 @@ void AdafactorUpdates::add(const Parameter& parameter,
                       ops::constant(builder_, builder_.type(gate), 1), gate);
   }
   builder_.assign(parameter.value,
-                  ops::sgd(builder_, parameter.value, direction, rate, open));
+                  ops::sgd(builder_, parameter.value, change, rate, open));
 }
 
 }  // namespace plimsoll::train

@@ -24,8 +24,9 @@ class AdafactorUpdates {
   // The state's mean with `now` in it, assigned; a closed gate keeps it.
   graph::ValueId average(graph::ValueId state, graph::ValueId now,
                          graph::ValueId gate);
-  graph::ValueId second_moment(const Parameter& parameter,
-                               graph::ValueId squares, graph::ValueId gate);
+  // The gradient over the root of its second moment.
+  graph::ValueId direction(const Parameter& parameter, graph::ValueId gradient,
+                           graph::ValueId squares, graph::ValueId gate);
   graph::ValueId root_mean_square(graph::ValueId value);
 
   graph::Builder& builder_;

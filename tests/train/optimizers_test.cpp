@@ -262,6 +262,23 @@ TEST(Optimizers, UpdateByHandAsKerasDoes) {
   }
 }
 
+// Of a relu network's kernel: a unit and an input that are never on.
+TEST(Optimizers, AdafactorKeepsWhereNoGradientIsInItsRowAndColumn) {
+  Session session({.host = "1GiB", .threads = 1});
+  for (const float live : {1e-3F, 1.0F, 1e10F}) {
+    const Variable variable(Tensor::of(std::vector<float>{1, 2, 3, 4}, {2, 2}));
+    const std::vector<runtime::VariablePtr> cells{variable.cell()};
+    const runtime::Values gradients{
+        Tensor::of(std::vector<float>{0, 0, 0, live}, {2, 2}).value()};
+    VariableUpdates updates(optimizer_of("{ type = \"adafactor\" }"));
+    throw_if_error(updates.apply(cells, gradients));
+    const auto now = variable.value().to_doubles();
+    EXPECT_EQ(Numbers(now.begin(), now.begin() + 3), (Numbers{1, 2, 3}));
+    EXPECT_LT(now[3], 4) << live;
+    EXPECT_GT(now[3], 3.9) << live;
+  }
+}
+
 // One example, so that every step is the same batch.
 const float kX[] = {0.5F, -1.25F, 2.0F};
 const float kY[] = {0.75F};
