@@ -138,8 +138,9 @@ class GraphMaker {
     return {master_dtype(train_.precision), Shape{}};
   }
   static TensorType counter() { return {DType::i64, Shape{}}; }
-  // The state, where there is one.
+  // The state, where there is one: not where nothing has a gradient.
   ValueId loss_scale(Builder& builder) const {
+    if (graphs_.parameters.empty()) return {};
     if (!needs_loss_scale(model_, train_.precision)) return {};
     return builder.state(kLossScale, Role::counter, scalar());
   }

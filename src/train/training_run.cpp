@@ -210,7 +210,8 @@ Status TrainingRun::finish_epoch(const FitRecord& record,
   }
   // Where gradients overflow it falls, and their updates are left out.
   std::optional<double> loss_scale;
-  if (needs_loss_scale(job_.model, job_.train.precision)) {
+  if (!planned_.graphs.parameters.empty() &&
+      needs_loss_scale(job_.model, job_.train.precision)) {
     PLIMSOLL_ASSIGN(loss_scale, running_->scalar(kLossScale));
   }
   PLIMSOLL_RETURN_IF_ERROR(

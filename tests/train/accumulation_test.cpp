@@ -1,5 +1,7 @@
 // Several batches for one update: what the large batch would have given, in
 // planned memory, and resumed in the middle of a group.
+#include <cmath>
+
 #include "fit_fixture.h"
 #include "train/checkpoint.h"
 #include "train/fit.h"
@@ -66,6 +68,18 @@ TEST_F(AccumulationTest, HalfPrecisionScalesItsLoss) {
   const Trained small = train(some(70, 8), 4, optimizer, "f16");
   EXPECT_LT(furthest(small.weights, large.weights), 2e-3);
   EXPECT_LT(large.loss.back(), large.loss.front());
+}
+
+TEST_F(AccumulationTest, HalfPrecisionNeedsNoParameters) {
+  for (const std::int64_t steps : {1, 4}) {
+    Sequential made{Flatten()};
+    made.compile(session_, {.loss = mean_squared_error,
+                            .precision = "f16",
+                            .accumulation_steps = steps});
+    const auto data = data::from_arrays(x_.data(), {1}, y_.data(), {1}, 70);
+    const FitHistory history = made.fit(data.batch(8), {.epochs = 2});
+    EXPECT_TRUE(std::isfinite(history.loss.back()));
+  }
 }
 
 TEST_F(AccumulationTest, ThePlanHasTheSumsAndAModelDoesNotKeepThem) {
