@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -14,6 +15,20 @@ namespace plimsoll::data {
 namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+
+// A wrong value as it lies in the data: `wide` holds no u64 above i64's.
+template <class Number>
+std::string text_of(DType dtype, const std::byte* at, Number wide) {
+  if (dtype == DType::u64) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, at, sizeof(value));
+    return fmt::format("{}", value);
+  }
+  if (dtype == DType::f64 || !is_floating(dtype)) {
+    return fmt::format("{}", wide);
+  }
+  return fmt::format("{}", static_cast<float>(wide));
+}
 
 template <class Number>
 bool is_index(Number value, std::int64_t below) {
@@ -69,9 +84,7 @@ std::optional<IndexLimits::Wrong> IndexLimits::find(std::size_t field,
         if (++column == of_column.size()) column = 0;
         if (limit.below == kAny || is_index(value, limit.below)) continue;
         return Wrong{limit, (i + j) / width,
-                     dtype == DType::f64 || !is_floating(dtype)
-                         ? fmt::format("{}", value)
-                         : fmt::format("{}", static_cast<float>(value))};
+                     text_of(dtype, bytes + (i + j) * size_of(dtype), value)};
       }
     }
     return std::nullopt;

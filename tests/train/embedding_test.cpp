@@ -313,6 +313,9 @@ TEST_F(EmbeddingModel, AClassThatTheModelLacksIsNamed) {
   EXPECT_NE(error("<i8", std::vector<std::int64_t>{2, 4294967297})
                 .find("example 1 has class 4294967297" + rest),
             std::string::npos);
+  EXPECT_NE(error("<u8", std::vector<std::uint64_t>{2, ~std::uint64_t{0}})
+                .find("example 1 has class 18446744073709551615" + rest),
+            std::string::npos);
   EXPECT_NE(error("<f4", std::vector<float>{0.999F, 2})
                 .find("example 0 has class 0.999, but"),
             std::string::npos);
