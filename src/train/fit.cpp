@@ -1,9 +1,9 @@
 #include "train/fit.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <chrono>
+
+#include "train/full_batch.h"
 
 namespace plimsoll::train {
 namespace {
@@ -127,7 +127,8 @@ class FitLoop {
       if (batch->examples == 0) {
         PLIMSOLL_RETURN_IF_ERROR(update_from_group(1));
         PLIMSOLL_RETURN_IF_ERROR(running_.finish());
-        return check_not_empty(history.position);
+        // A stream that nobody has counted may turn out too short.
+        return check_not_empty(history.position, job_.train.batch);
       }
       PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::train, *batch));
       history.position += batch->examples;
@@ -150,16 +151,6 @@ class FitLoop {
     PLIMSOLL_RETURN_IF_ERROR(running_.update(history.group_examples));
     history.group_batches = history.group_examples = 0;
     return {};
-  }
-
-  // A stream that nobody has counted may turn out too short.
-  Status check_not_empty(std::int64_t examples) const {
-    if (examples > 0) return {};
-    return Error{ErrorCode::io,
-                 fmt::format("the data has no full batch of {} examples, and a "
-                             "partial one is left out where the examples were "
-                             "not counted: use a smaller batch",
-                             job_.train.batch)};
   }
 
   Status count_step(std::int64_t examples) {
@@ -294,7 +285,7 @@ class FitLoop {
       PLIMSOLL_RETURN_IF_ERROR(running_.step(Stage::evaluate, *batch));
       examples += batch->examples;
     }
-    PLIMSOLL_RETURN_IF_ERROR(check_not_empty(examples));
+    PLIMSOLL_RETURN_IF_ERROR(check_not_empty(examples, job_.train.batch));
     const auto count = static_cast<double>(examples);
     PLIMSOLL_ASSIGN(const auto sums, running_.metrics());
     progress_.validation_loss = sums[0] / count;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/autotune.h"
+#include "train/full_batch.h"
 #include "train/network.h"
 
 namespace plimsoll::train {
@@ -135,6 +136,9 @@ Result<JobData> open_data(const JobSpec& job, int threads) {
     }
     PLIMSOLL_RETURN_IF_ERROR(check_features(*data.inputs[i], job.model));
     PLIMSOLL_RETURN_IF_ERROR(check_labels(*data.inputs[0], *data.inputs[i]));
+    PLIMSOLL_RETURN_IF_ERROR(check_full_batch(
+        job, *data.inputs[i],
+        stage == Stage::train ? "data.source: " : "data.validation: "));
   }
   return data;
 }

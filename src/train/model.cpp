@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "train/full_batch.h"
 #include "train/model_impl.h"
 #include "train/plan_report_json.h"
 
@@ -63,6 +64,7 @@ Evaluation Model::evaluate(const data::Dataset& data) {
     examples += count;
     return Status();
   });
+  throw_if_error(train::check_not_empty(examples, prepared->job.train.batch));
   Evaluation result;
   const auto count = static_cast<double>(examples);
   const auto sums = value_or_throw(running->metrics());

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "train/exhaustion.h"
+#include "train/full_batch.h"
 #include "train/objective.h"
 #include "train/optimizer_keys.h"
 #include "train/optimizer_spec.h"
@@ -128,6 +129,10 @@ std::unique_ptr<PreparedJob> Model::Impl::prepare(
     }
     open_set(set, stated, *prepared);
     if (first) take_input_shape(*prepared);
+    if (set.first != Stage::predict) {
+      throw_if_error(train::check_full_batch(
+          job, prepared->data.input(set.first), first ? "" : "validation: "));
+    }
     first = false;
   }
   prepared->planned = value_or_throw(
