@@ -152,6 +152,16 @@ Status check_values(const Builder& builder, const LayerDef& def,
   return {};
 }
 
+Status check_mask(const LayerDef& def, const LayerSpec& layer,
+                  const std::string& name) {
+  if (layer.mask.empty()) return {};
+  const bool takes =
+      std::any_of(def.keys.begin(), def.keys.end(),
+                  [](const LayerKey& key) { return key.key == "mask"; });
+  if (takes) return {};
+  return wrong(layer, name, fmt::format("{} takes no `mask`", def.type));
+}
+
 Status check_precision(const LayerSpec& layer, const std::string& name,
                        DType job) {
   if (layer.precision.empty()) return {};
@@ -324,6 +334,7 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
     std::vector<ValueId> values;
     for (const int read : wiring.reads(i)) values.push_back(value_at(read));
     PLIMSOLL_RETURN_IF_ERROR(check_inputs(*def, layer, name, values.size()));
+    PLIMSOLL_RETURN_IF_ERROR(check_mask(*def, layer, name));
     PLIMSOLL_RETURN_IF_ERROR(check_values(builder, *def, layer, name, values));
     PLIMSOLL_ASSIGN(const graph::Place place,
                     place_of(layer, name, options.home));

@@ -185,6 +185,16 @@ TEST(Functional, MistakesAreNamedWhenTheModelIsBuilt) {
               "2^40 elements, not [" +
                   std::to_string(extent) + "]");
   }
+  const auto rows = Input({6, 4});
+  const auto mask = Reshape({6})(Slice(0, 1)(rows));
+  EXPECT_EQ(error_of([&] { Model(rows, LSTM(3)({rows}, mask)); }),
+            "lstm_1: lstm takes no `mask`");
+  EXPECT_EQ(error_of([&] { Model(rows, Dense(3).named("d")({rows}, mask)); }),
+            "d: dense takes no `mask`");
+  EXPECT_EQ(error_of([&] {
+              Model(rows, Add()({rows, rows}, mask));
+            }),
+            "add_1: add takes no `mask`");
   // In the type that most models are for.
   const auto image = Input({8, 8, 3});
   const std::string small = error_of([&] {
