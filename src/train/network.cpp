@@ -180,6 +180,41 @@ Status check_precision(const LayerSpec& layer, const std::string& name,
   return {};
 }
 
+// Whether all that a layer does is to move rows of the last axis, each whole.
+bool moves_rows(const LayerSpec& layer, const Shape& from, const Shape& to) {
+  if (from.extent(-1) != to.extent(-1)) return false;
+  if (layer.type == "permute") {
+    return layer.dims.back() == std::ssize(layer.dims);
+  }
+  if (layer.type == "activation") {
+    return layer.activation.empty() || layer.activation == "linear";
+  }
+  return layer.type == "flatten" || layer.type == "reshape";
+}
+
+// Probabilities whose rows only move stay probabilities: their logits go the
+// same way.
+Status pass_softmax_on(const LayerDef& def, LayerContext& context,
+                       const LayerResult& read, bool has_parameters,
+                       LayerResult& result) {
+  if (read.softmax_layer.empty() || has_parameters || !context.builder.ok()) {
+    return {};
+  }
+  result.softmax_layer = read.softmax_layer;
+  result.behind_softmax = read.behind_softmax;
+  const Shape to = context.builder.type(result.value).shape;
+  const bool rows = moves_rows(context.layer, context.shape(), to);
+  if (!rows && result.behind_softmax.empty()) {
+    result.behind_softmax = context.name;
+  }
+  if (!rows || read.activation != "softmax") return {};
+  context.inputs = {in_dtype(context.builder, read.logits, context.dtype())};
+  PLIMSOLL_ASSIGN(const LayerResult moved, def.build(context));
+  result.logits = moved.value;
+  result.activation = read.activation;
+  return {};
+}
+
 // Larger than any memory: caught before sizes are multiplied out.
 Status check_size(const Builder& builder, const LayerSpec& layer,
                   const std::string& name, const std::string& what,
@@ -350,6 +385,13 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
                          network.statistics);
     if (wiring.mask(i)) context.mask = value_at(*wiring.mask(i));
     PLIMSOLL_ASSIGN(LayerResult result, def->build(context));
+    if (result.activation == "softmax") {
+      result.softmax_layer = name;
+    } else if (wiring.reads(i).size() == 1 && wiring.reads(i)[0] >= 0) {
+      PLIMSOLL_RETURN_IF_ERROR(pass_softmax_on(
+          *def, context, made[static_cast<std::size_t>(wiring.reads(i)[0])],
+          network.parameters.size() > before, result));
+    }
     if (!builder.ok()) {
       Error error = builder.status().error();
       if (!layer.where.empty()) {
@@ -371,6 +413,8 @@ Result<Network> build_network(Builder& builder, const ModelSpec& model,
   network.output = in_dtype(builder, made.back().value, master);
   network.logits = in_dtype(builder, made.back().logits, master);
   network.last_activation = made.back().activation;
+  network.softmax_layer = made.back().softmax_layer;
+  network.behind_softmax = made.back().behind_softmax;
   network.head = made.back().head;
   // Its loss is what sums are in: not the master type of a job in f64 whose
   // last layer is narrower.

@@ -15,6 +15,8 @@ struct Network {
   // Of the last layer: see LayerResult.
   graph::ValueId logits;
   std::string last_activation;
+  std::string softmax_layer;
+  std::string behind_softmax;
   std::optional<LinearHead> head;
   std::vector<Parameter> parameters;
   std::vector<Parameter> statistics;  // of batches: no gradient moves them

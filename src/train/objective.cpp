@@ -182,9 +182,15 @@ std::vector<std::string> notes_on_loss(const TrainSpec& train,
                            loss == "sparse_categorical_crossentropy";
   if (categorical && network.last_activation != "softmax") {
     notes.push_back(
-        fmt::format("loss {}: the model does not end in softmax, so its "
-                    "outputs are taken as logits",
-                    loss));
+        network.behind_softmax.empty()
+            ? fmt::format("loss {}: the model does not end in softmax, so its "
+                          "outputs are taken as logits",
+                          loss)
+            : fmt::format("loss {}: behind the softmax of `{}` stands `{}`, "
+                          "which does more than move whole rows of classes, "
+                          "so the model's outputs are taken as logits: the "
+                          "loss applies softmax to them once more",
+                          loss, network.softmax_layer, network.behind_softmax));
   }
   if (loss == "binary_crossentropy" && network.last_activation != "sigmoid") {
     notes.push_back(

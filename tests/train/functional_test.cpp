@@ -231,6 +231,49 @@ TEST(Functional, ALossOverSequencesIsAMean) {
   }
 }
 
+// What only moves rows of probabilities leaves them probabilities.
+TEST(Functional, ASoftmaxBehindAMovingLayerIsAppliedOnce) {
+  Session session({.host = "1GiB", .threads = 2});
+  const auto data =
+      data::random(16, {6, 2}, data::Dataset::Labels::classes, {6}, 4).batch(8);
+  const auto loss = [&](const std::vector<Layer>& layers, const char* type) {
+    const auto x = Input({6, 2});
+    LayerOutput y = x;
+    for (const Layer& layer : layers) y = layer(y);
+    Model model(x, y);
+    model.compile(session, {.optimizer = SGD{.learning_rate = 0.1},
+                            .loss = sparse_categorical_crossentropy,
+                            .metrics = {"accuracy"},
+                            .precision = type});
+    const auto history = model.fit(data, {.epochs = 2});
+    return history.loss[1] + model.evaluate(data).loss;
+  };
+  const Layer last = Dense(4, softmax), image = Reshape({3, 2, 2});
+  for (const char* type : {"f32", "f64", "bf16"}) {
+    const auto plain = loss({last}, type);
+    for (const std::vector<Layer>& layers :
+         {std::vector{image, last, Reshape({6, 4})},
+          {image, last, Reshape({2, 3, 4}), Reshape({-1, 4})},
+          {last, Permute({1, 2})},
+          {last, Activation(linear)}}) {
+      EXPECT_NEAR(loss(layers, type), plain, 1e-3) << type;
+    }
+    // Classes and rows changed twice: the first is no row of classes any more.
+    const double twice = loss({last, Permute({2, 1}), Permute({2, 1})}, type);
+    EXPECT_GT(std::abs(twice - plain), 1e-2) << type;
+  }
+  const auto x = Input({6, 2});
+  const auto y = last.named("classes")(x);
+  Model model(x, Flatten()(Permute({2, 1})(y)));
+  model.compile(session, {.loss = categorical_crossentropy});
+  const std::string plan =
+      model.plan(data::random(16, {6, 2}, data::Dataset::Labels::uniform, {24}))
+          .json();
+  EXPECT_NE(plan.find("behind the softmax of `classes` stands `permute_1`"),
+            std::string::npos)
+      << plan;
+}
+
 // Logits that are never whole give the same training, in less memory.
 TEST(Functional, ManyClassesAreNeverWhole) {
   Session session({.host = "1GiB", .threads = 2});

@@ -48,6 +48,10 @@ struct LayerResult {
   // logits where they can, because that is numerically safe.
   graph::ValueId logits;
   std::string activation = "linear";
+  // Whose softmax the value was, and which layer without parameters behind it
+  // was the first to do more than move its rows; for notes.
+  std::string softmax_layer;
+  std::string behind_softmax;
   std::optional<LinearHead> head;  // where the logits are of a product alone
 
   explicit LayerResult(graph::ValueId made = {}) : value(made), logits(made) {}
