@@ -20,7 +20,7 @@ Model& Model::operator=(Model&&) noexcept = default;
 
 void Model::compile(Session& session, CompileOptions options) {
   impl_->check_idle("compile");
-  Impl::check(options);
+  impl_->check(options);
   impl_->let_go();
   impl_->join(session.state());
   impl_->options = std::move(options);

@@ -41,18 +41,19 @@ std::int64_t Model::Impl::held_bytes(Space space) const {
   return state().held_bytes(space);
 }
 
-void Model::Impl::check(const CompileOptions& options) {
-  throw_if_error(train::check_optimizer(train::spec_of(options.optimizer)));
-  const auto precision = parse_dtype(options.precision);
+void Model::Impl::check(const CompileOptions& asked) const {
+  throw_if_error(train::check_optimizer(train::spec_of(asked.optimizer)));
+  const auto precision = parse_dtype(asked.precision);
   if (!precision || !is_floating(*precision)) {
     throw_error({ErrorCode::bad_input,
                  fmt::format("precision \"{}\": use f32, bf16, f16 or f64",
-                             options.precision)});
+                             asked.precision)});
   }
-  for (const std::string& metric : options.metrics) {
+  throw_if_error(train::check_precisions(model, *precision));
+  throw_if_error(train::check_loss(asked.loss.name));
+  for (const std::string& metric : asked.metrics) {
     throw_if_error(train::check_metric(metric));
-    if (std::count(options.metrics.begin(), options.metrics.end(), metric) >
-        1) {
+    if (std::count(asked.metrics.begin(), asked.metrics.end(), metric) > 1) {
       throw_error({ErrorCode::bad_input,
                    fmt::format("metric `{}` is there twice", metric)});
     }

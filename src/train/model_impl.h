@@ -74,7 +74,7 @@ struct Model::Impl final : train::SessionUser {
   }
 
   // What can be said of options before there is any data.
-  static void check(const CompileOptions& options);
+  void check(const CompileOptions& asked) const;
 
  private:
   train::JobSpec job_of(std::int64_t epochs) const;

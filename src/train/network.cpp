@@ -316,6 +316,15 @@ bool uses_batch_statistics(const ModelSpec& model) {
                      });
 }
 
+Status check_precisions(const ModelSpec& model, DType precision) {
+  const auto names = layer_names(model);
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        check_precision(model.layers[i], names[i], precision));
+  }
+  return {};
+}
+
 DType input_dtype(const ModelSpec& model, DType precision) {
   const auto wiring = Wiring::of(model);
   if (!wiring) return master_dtype(precision);  // named later

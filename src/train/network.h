@@ -41,6 +41,9 @@ std::vector<IndexColumns> index_columns(const ModelSpec& model);
 // twice is not the same as the whole.
 bool uses_batch_statistics(const ModelSpec& model);
 
+// Whether layers can compute in what they say inside a job of `precision`.
+Status check_precisions(const ModelSpec& model, DType precision);
+
 // What the layers that read the model's input compute in, or the master type
 // where they differ.
 DType input_dtype(const ModelSpec& model, DType precision);

@@ -89,6 +89,7 @@ bool logits_are_whole(const TrainSpec& train, const Network& network,
 Result<ValueId> example_losses(Builder& builder, const std::string& loss,
                                const Network& network, ValueId labels,
                                bool whole_logits) {
+  PLIMSOLL_RETURN_IF_ERROR(check_loss(loss));
   builder.set_scope("loss");
   if (!whole_logits) {
     const LinearHead& head = *network.head;
@@ -115,16 +116,16 @@ Result<ValueId> example_losses(Builder& builder, const std::string& loss,
     return ops::per_example_mean(
         builder, ops::softmax_cross_entropy(builder, network.logits, labels));
   }
-  if (loss == "sparse_categorical_crossentropy") {
-    return ops::per_example_mean(builder, ops::sparse_softmax_cross_entropy(
-                                              builder, network.logits, labels));
-  }
+  return ops::per_example_mean(builder, ops::sparse_softmax_cross_entropy(
+                                            builder, network.logits, labels));
+}
+
+Status check_loss(const std::string& name) {
+  const std::span known(kLossNames);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
   return Error{ErrorCode::bad_input,
-               fmt::format("unknown loss `{}`: known are binary_crossentropy, "
-                           "mean_squared_error, mean_absolute_error, "
-                           "categorical_crossentropy, "
-                           "sparse_categorical_crossentropy",
-                           loss)};
+               fmt::format("unknown loss `{}`: known are {}", name,
+                           fmt::join(known, ", "))};
 }
 
 Status check_metric(const std::string& name) {

@@ -38,6 +38,12 @@ Result<graph::ValueId> example_losses(graph::Builder& builder,
                                       graph::ValueId labels,
                                       bool whole_logits = true);
 
+inline constexpr std::string_view kLossNames[] = {
+    "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
+    "categorical_crossentropy", "sparse_categorical_crossentropy"};
+// An error where there is none of this name.
+Status check_loss(const std::string& name);
+
 inline constexpr std::string_view kMetricNames[] = {
     "accuracy",
     "binary_accuracy",

@@ -43,6 +43,17 @@ TEST(ModelSafetyTest, OptionsAreCheckedWhenTheModelIsCompiled) {
             "unknown metric `f1`: known are accuracy, binary_accuracy, "
             "categorical_accuracy, sparse_categorical_accuracy, "
             "mean_squared_error, mean_absolute_error");
+  EXPECT_EQ(thrown([&] { made.compile(session, {.loss = Loss{"huber"}}); }),
+            "unknown loss `huber`: known are binary_crossentropy, "
+            "mean_squared_error, mean_absolute_error, "
+            "categorical_crossentropy, sparse_categorical_crossentropy");
+  Layer wide = Dense(3);
+  wide.precision = "f64";
+  Sequential mixed{Dense(4), wide};
+  EXPECT_EQ(thrown([&] { mixed.compile(session); }),
+            "dense_2: computes in f64, but the job's parameters are f32: train "
+            "in f64, as in --precision f64");
+  EXPECT_NO_THROW(mixed.compile(session, {.precision = "f64"}));
   EXPECT_NE(thrown([&] {
               made.compile(session, {.optimizer = Adam{.learning_rate = -1}});
             }).find("learning_rate"),

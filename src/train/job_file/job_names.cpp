@@ -16,9 +16,6 @@ using std::string_view;
 
 constexpr string_view kLabels[] = {"binary", "uniform", "classes"};
 constexpr string_view kResidencies[] = {"stream", "memory"};
-constexpr string_view kLosses[] = {
-    "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
-    "categorical_crossentropy", "sparse_categorical_crossentropy"};
 constexpr string_view kPrecisions[] = {"f32", "f64", "bf16", "f16"};
 
 // Levenshtein's distance.
@@ -72,7 +69,7 @@ Names schedules() {
   }();
   return kSchedules;
 }
-Names losses() { return kLosses; }
+Names losses() { return kLossNames; }
 Names metrics() { return kMetricNames; }
 Names precisions() { return kPrecisions; }
 
