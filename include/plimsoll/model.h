@@ -142,6 +142,8 @@ class Model {
   explicit Model(std::unique_ptr<Impl> impl);
 
  private:
+  Impl& impl() const;  // throws where the model was moved from
+
   std::unique_ptr<Impl> impl_;
 };
 

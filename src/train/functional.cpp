@@ -120,15 +120,15 @@ train::ModelSpec spec_of(const Node* input, const Node* output) {
 
 Model::Model(const LayerOutput& input, const LayerOutput& output)
     : impl_(std::make_unique<Impl>()) {
-  impl_->model = spec_of(input.node().get(), output.node().get());
+  impl().model = spec_of(input.node().get(), output.node().get());
   graph::Builder builder;
-  network_of(builder, impl_->model);  // names what does not fit
+  network_of(builder, impl().model);  // names what does not fit
 }
 
-std::string Model::to_toml() const { return train::to_toml(impl_->model); }
+std::string Model::to_toml() const { return train::to_toml(impl().model); }
 
 std::int64_t Model::parameters(std::vector<std::int64_t> input) const {
-  train::ModelSpec model = impl_->model;
+  train::ModelSpec model = impl().model;
   if (!input.empty()) model.input = std::move(input);
   graph::Builder builder;
   const auto network = network_of(builder, model);
@@ -146,6 +146,7 @@ Sequential::Sequential(std::vector<Layer> layers)
     : Model([&] {
         auto impl = std::make_unique<Impl>();
         for (Layer& layer : layers) {
+          check_type(layer);
           train::LayerSpec spec;
           static_cast<Layer&>(spec) = std::move(layer);
           impl->model.layers.push_back(std::move(spec));

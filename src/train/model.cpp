@@ -18,26 +18,32 @@ Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
+Model::Impl& Model::impl() const {
+  if (impl_) return *impl_;
+  throw_error(
+      {ErrorCode::bad_input, "the model was moved from: it has no layers"});
+}
+
 void Model::compile(Session& session, CompileOptions options) {
-  impl_->check_idle("compile");
-  impl_->check(options);
-  impl_->let_go();
-  impl_->join(session.state());
-  impl_->options = std::move(options);
+  impl().check_idle("compile");
+  impl().check(options);
+  impl().let_go();
+  impl().join(session.state());
+  impl().options = std::move(options);
 }
 
 Plan Model::plan(const data::Dataset& data) const {
-  const auto prepared = impl_->prepare({{Stage::train, &data}}, 1);
-  train::PlanReport report = impl_->report(*prepared);
-  impl_->add_limits(*prepared, report);
-  impl_->add_remedies(*prepared, report);
+  const auto prepared = impl().prepare({{Stage::train, &data}}, 1);
+  train::PlanReport report = impl().report(*prepared);
+  impl().add_limits(*prepared, report);
+  impl().add_remedies(*prepared, report);
   Plan plan;
   plan.fits_ = report.fits;
   plan.host_peak_bytes_ =
-      report.plan.host.peak_bytes + impl_->held_bytes(Space::host);
+      report.plan.host.peak_bytes + impl().held_bytes(Space::host);
   if (report.plan.device) {
     plan.device_peak_bytes_ =
-        report.plan.device->peak_bytes + impl_->held_bytes(Space::device);
+        report.plan.device->peak_bytes + impl().held_bytes(Space::device);
   }
   plan.host_exhausts_at_ = report.host_exhausts_at;
   plan.device_exhausts_at_ = report.device_exhausts_at;
@@ -48,19 +54,19 @@ Plan Model::plan(const data::Dataset& data) const {
 }
 
 std::string Model::summary(const data::Dataset& data) const {
-  const auto prepared = impl_->prepare({{Stage::train, &data}}, 1);
+  const auto prepared = impl().prepare({{Stage::train, &data}}, 1);
   return train::layers_text(
       train::layer_rows(prepared->job, prepared->planned));
 }
 
 Evaluation Model::evaluate(const data::Dataset& data) {
-  impl_->check_idle("evaluate");
-  const auto prepared = impl_->prepare({{Stage::evaluate, &data}}, 1);
-  const train::SessionState::Running busy(impl_->state());
-  const auto running = impl_->open(*prepared);
+  impl().check_idle("evaluate");
+  const auto prepared = impl().prepare({{Stage::evaluate, &data}}, 1);
+  const train::SessionState::Running busy(impl().state());
+  const auto running = impl().open(*prepared);
   throw_if_error(running->clear_metrics());
   std::int64_t examples = 0;
-  impl_->run_stage(*running, Stage::evaluate, [&](std::int64_t count) {
+  impl().run_stage(*running, Stage::evaluate, [&](std::int64_t count) {
     examples += count;
     return Status();
   });
@@ -69,17 +75,17 @@ Evaluation Model::evaluate(const data::Dataset& data) {
   const auto count = static_cast<double>(examples);
   const auto sums = value_or_throw(running->metrics());
   result.loss = sums[0] / count;
-  for (std::size_t i = 0; i < impl_->options.metrics.size(); ++i) {
-    result.metrics[impl_->options.metrics[i]] = sums[i + 1] / count;
+  for (std::size_t i = 0; i < impl().options.metrics.size(); ++i) {
+    result.metrics[impl().options.metrics[i]] = sums[i + 1] / count;
   }
   return result;
 }
 
 std::vector<float> Model::predict(const data::Dataset& data) {
-  impl_->check_idle("predict");
-  const auto prepared = impl_->prepare({{Stage::predict, &data}}, 1);
-  const train::SessionState::Running busy(impl_->state());
-  const auto running = impl_->open(*prepared);
+  impl().check_idle("predict");
+  const auto prepared = impl().prepare({{Stage::predict, &data}}, 1);
+  const train::SessionState::Running busy(impl().state());
+  const auto running = impl().open(*prepared);
   const std::int64_t width =
       prepared->planned.graphs.output.shape.at(1).elements();
   std::vector<float> all;
@@ -89,7 +95,7 @@ std::vector<float> Model::predict(const data::Dataset& data) {
   const bool wide = prepared->job.train.precision == DType::f64;
   std::vector<double> batch_f64;
   std::vector<float> batch_f32;
-  impl_->run_stage(
+  impl().run_stage(
       *running, Stage::predict, [&](std::int64_t examples) -> Status {
         const auto count = static_cast<std::size_t>(examples * width);
         if (wide) {

@@ -1,4 +1,6 @@
 // A model's training: a job over the data, with the caller's callbacks.
+#include <fmt/core.h>
+
 #include "train/callback_runner.h"
 #include "train/fit.h"
 #include "train/model_impl.h"
@@ -23,20 +25,26 @@ Mapped mapped(train::Machine& machine) {
 }  // namespace
 
 FitHistory Model::fit(const data::Dataset& data, FitOptions options) {
-  impl_->check_idle("fit");
-  const auto prepared = impl_->prepare(
+  impl().check_idle("fit");
+  if (options.epochs < 0) {
+    throw_error({ErrorCode::bad_input,
+                 fmt::format("fit: epochs: must be an integer of at least 0, "
+                             "not {}",
+                             options.epochs)});
+  }
+  const auto prepared = impl().prepare(
       {{Stage::train, &data}, {Stage::evaluate, options.validation}},
       options.epochs);
-  const train::SessionState::Running busy(impl_->state());
-  auto& machine = impl_->state().machine();
+  const train::SessionState::Running busy(impl().state());
+  auto& machine = impl().state().machine();
   const Mapped before = mapped(machine);
-  auto running = impl_->open(*prepared);
+  auto running = impl().open(*prepared);
   const Mapped opened = mapped(machine);
   // Copied: the job holds the states now.
-  impl_->kept = {};
-  impl_->weights_file.reset();
+  impl().kept = {};
+  impl().weights_file.reset();
   const Mapped started = mapped(machine);
-  impl_->fitting = running.get();
+  impl().fitting = running.get();
   train::CallbackRunner callbacks(
       *this, *running, prepared->data.input(Stage::train).examples(), options);
   train::History start = callbacks.begin();
@@ -44,10 +52,10 @@ FitHistory Model::fit(const data::Dataset& data, FitOptions options) {
   if (!callbacks.has_thrown()) {
     record =
         train::fit(prepared->job, *running, prepared->data, machine,
-                   impl_->state().line(), std::move(start), callbacks.hooks());
+                   impl().state().line(), std::move(start), callbacks.hooks());
   }
   if (record) callbacks.end();
-  impl_->fitting = nullptr;
+  impl().fitting = nullptr;
   // Without what others hold. The states from before went when the job had
   // them.
   const auto taken = [&](std::int64_t Mapped::*space) {
@@ -61,7 +69,7 @@ FitHistory Model::fit(const data::Dataset& data, FitOptions options) {
     history.forecast_device_bytes = device->pool_bytes;
     history.measured_device_bytes = taken(&Mapped::device);
   }
-  impl_->kept = value_or_throw(std::move(*running).keep_states());
+  impl().kept = value_or_throw(std::move(*running).keep_states());
   callbacks.rethrow();
   throw_if_error(record ? Status() : Status(record.error()));
   history.loss = record->history.loss_by_epoch;

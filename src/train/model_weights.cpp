@@ -18,15 +18,15 @@ constexpr std::size_t kRoomBytes = 256 * kKiB;
 }  // namespace
 
 std::vector<double> Model::weights(const std::string& name) const {
-  impl_->state().machine();  // throws once it is closed
-  if (!impl_->kept.states.empty()) impl_->state().use_device();
-  const auto bytes = value_or_throw(impl_->kept.read(name));
+  impl().state().machine();  // throws once it is closed
+  if (!impl().kept.states.empty()) impl().state().use_device();
+  const auto bytes = value_or_throw(impl().kept.read(name));
   if (bytes.empty()) {
     throw_error({ErrorCode::bad_input,
                  fmt::format("the model has no weights named `{}` yet", name)});
   }
   std::vector<double> values;
-  if (impl_->options.precision == "f64") {
+  if (impl().options.precision == "f64") {
     values.resize(bytes.size() / sizeof(double));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
@@ -38,24 +38,24 @@ std::vector<double> Model::weights(const std::string& name) const {
 }
 
 void Model::save_weights(const std::string& path) const {
-  impl_->state().machine();  // throws once it is closed
-  if (impl_->fitting != nullptr) {
-    throw_if_error(impl_->fitting->finish());
+  impl().state().machine();  // throws once it is closed
+  if (impl().fitting != nullptr) {
+    throw_if_error(impl().fitting->finish());
     throw_if_error(train::save_weights(
-        path, impl_->fitting->planned().needs.states,
+        path, impl().fitting->planned().needs.states,
         [&](std::size_t index, std::int64_t offset, std::int64_t bytes) {
-          return impl_->fitting->state_piece(index, offset, bytes);
+          return impl().fitting->state_piece(index, offset, bytes);
         }));
     return;
   }
-  const train::KeptStates& kept = impl_->kept;
+  const train::KeptStates& kept = impl().kept;
   if (kept.states.empty()) {
     throw_error({ErrorCode::bad_input,
                  fmt::format("{}: the model has no weights to save yet: call "
                              "fit() first",
                              path)});
   }
-  impl_->state().use_device();
+  impl().state().use_device();
   std::vector<std::byte> room(kRoomBytes);
   throw_if_error(train::save_weights(
       path, kept.states,
@@ -65,13 +65,13 @@ void Model::save_weights(const std::string& path) const {
 }
 
 void Model::load_weights(const std::string& path) {
-  impl_->state().machine();  // throws once it is closed
+  impl().state().machine();  // throws once it is closed
   auto file = std::make_unique<io::SafetensorsFile>(
       value_or_throw(io::SafetensorsFile::open(path)));
-  RunningJob* const running = impl_->fitting;
-  train::KeptStates& kept = impl_->kept;
+  RunningJob* const running = impl().fitting;
+  train::KeptStates& kept = impl().kept;
   if (running == nullptr && kept.states.empty()) {
-    impl_->weights_file = std::move(file);
+    impl().weights_file = std::move(file);
     return;
   }
   const auto& states =
@@ -86,7 +86,7 @@ void Model::load_weights(const std::string& path) {
         }));
     return;
   }
-  impl_->state().use_device();
+  impl().state().use_device();
   std::vector<std::byte> room(kRoomBytes);
   throw_if_error(train::fill_weights(
       *file, states, [&](std::size_t index, const RunningJob::FillPiece& fill) {

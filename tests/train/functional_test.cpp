@@ -195,6 +195,9 @@ TEST(Functional, MistakesAreNamedWhenTheModelIsBuilt) {
               Model(rows, Add()({rows, rows}, mask));
             }),
             "add_1: add takes no `mask`");
+  EXPECT_EQ(error_of([&] { Layer()(x); }),
+            "a layer without a type: layers are made by functions, as in "
+            "Dense(10)");
   // In the type that most models are for.
   const auto image = Input({8, 8, 3});
   const std::string small = error_of([&] {

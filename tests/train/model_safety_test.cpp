@@ -61,6 +61,37 @@ TEST(ModelSafetyTest, OptionsAreCheckedWhenTheModelIsCompiled) {
   EXPECT_NO_THROW(made.fit(set(), {.epochs = 1}));
 }
 
+TEST(ModelSafetyTest, EpochsAreCounted) {
+  Session session{{.host = "1GiB", .threads = 1}};
+  Sequential made = compiled(session);
+  using plimsoll::testing::thrown;
+  EXPECT_EQ(thrown([&] { made.fit(set(), {.epochs = -1}); }),
+            "fit: epochs: must be an integer of at least 0, not -1");
+  EXPECT_NO_THROW(made.fit(set(), {.epochs = 1}));
+}
+
+TEST(ModelSafetyTest, AMovedModelIsNamed) {
+  Session session{{.host = "1GiB", .threads = 1}};
+  Sequential made = compiled(session);
+  Sequential taken = std::move(made);
+  using plimsoll::testing::thrown;
+  const char* const text = "the model was moved from: it has no layers";
+  EXPECT_EQ(thrown([&] { made.compile(session); }), text);
+  EXPECT_EQ(thrown([&] { made.plan(set()); }), text);
+  EXPECT_EQ(thrown([&] { made.fit(set()); }), text);
+  EXPECT_EQ(thrown([&] { made.evaluate(set()); }), text);
+  EXPECT_EQ(thrown([&] { made.predict(set()); }), text);
+  EXPECT_EQ(thrown([&] { made.summary(set()); }), text);
+  EXPECT_EQ(thrown([&] { made.weights("dense_1/kernel"); }), text);
+  EXPECT_EQ(thrown([&] { made.save_weights("w"); }), text);
+  EXPECT_EQ(thrown([&] { made.load_weights("w"); }), text);
+  EXPECT_EQ(thrown([&] { made.parameters({3}); }), text);
+  EXPECT_EQ(thrown([&] { made.to_toml(); }), text);
+  EXPECT_NO_THROW(taken.fit(set()));
+  made = std::move(taken);
+  EXPECT_NO_THROW(made.fit(set()));
+}
+
 TEST(ModelSafetyTest, AMovedSessionGoesOn) {
   std::optional<Session> first(
       Session{SessionOptions{.host = "1GiB", .threads = 2}});

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "base/throw_error.h"
+
 namespace plimsoll {
 namespace {
 
@@ -15,6 +17,13 @@ LayerOutput make_node(Node node) {
 
 }  // namespace
 
+void check_type(const Layer& layer) {
+  if (!layer.type.empty()) return;
+  throw_error({ErrorCode::bad_input,
+               "a layer without a type: layers are made by functions, as in "
+               "Dense(10)"});
+}
+
 LayerOutput Input(std::vector<std::int64_t> shape) {
   Node node;
   node.shape = std::move(shape);
@@ -26,6 +35,7 @@ LayerOutput Layer::operator()(const LayerOutput& x) const {
 }
 
 LayerOutput Layer::operator()(const std::vector<LayerOutput>& read) const {
+  check_type(*this);
   Node node;
   node.layer = *this;
   node.inputs = read;
@@ -34,6 +44,7 @@ LayerOutput Layer::operator()(const std::vector<LayerOutput>& read) const {
 
 LayerOutput Layer::operator()(const std::vector<LayerOutput>& read,
                               const LayerOutput& masked_by) const {
+  check_type(*this);
   Node node;
   node.layer = *this;
   node.inputs = read;

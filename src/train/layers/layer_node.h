@@ -5,6 +5,9 @@
 
 namespace plimsoll {
 
+// Throws where a layer was made by none of the functions that make them.
+void check_type(const Layer& layer);
+
 struct LayerOutput::Node {
   std::int64_t number = 0;  // in the order of calls, for a stable order
   Layer layer;              // of no type: the model's input
