@@ -100,7 +100,9 @@ class Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
-  // The weights are the session's: they go when it is closed or goes.
+  // Compiled again, as for a lower rate, a model keeps its weights, also into
+  // another session and in another precision; the optimiser's state starts
+  // anew. The weights are the session's: they go when it is closed or goes.
   void compile(Session& session, CompileOptions options = {});
 
   Plan plan(const data::Dataset& data) const;

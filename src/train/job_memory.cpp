@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/units.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -99,6 +101,15 @@ Result<JobMemory> JobMemory::commit(const plan::JobPlan& plan,
         memory.device_->pin(memory.host_.data(), memory.host_.bytes()));
     memory.pinned_ = true;
   }
+  return memory;
+}
+
+Result<JobMemory> JobMemory::on_host(std::int64_t bytes, Machine& machine) {
+  JobMemory memory;
+  const Holding holding{"model", Purpose::parameters, Space::host,
+                        round_up(bytes, machine.host().granularity_bytes())};
+  PLIMSOLL_ASSIGN(memory.host_, Arena::commit(machine.host(), machine.ledger(),
+                                              {&holding, 1}));
   return memory;
 }
 

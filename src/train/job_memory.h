@@ -22,6 +22,8 @@ class JobMemory {
   ~JobMemory();
 
   static Result<JobMemory> commit(const plan::JobPlan& plan, Machine& machine);
+  // The host's side alone, for what a model keeps.
+  static Result<JobMemory> on_host(std::int64_t bytes, Machine& machine);
 
   // Offsets are the arena's. A device's pointers are not for the host.
   std::byte* programs() const { return programs_.data(); }

@@ -27,8 +27,7 @@ Model::Impl& Model::impl() const {
 void Model::compile(Session& session, CompileOptions options) {
   impl().check_idle("compile");
   impl().check(options);
-  impl().let_go();
-  impl().join(session.state());
+  impl().move_to(session.state());
   impl().options = std::move(options);
 }
 

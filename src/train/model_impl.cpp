@@ -3,12 +3,15 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "train/exhaustion.h"
 #include "train/full_batch.h"
 #include "train/objective.h"
 #include "train/optimizer_keys.h"
 #include "train/optimizer_spec.h"
+#include "train/precision.h"
 #include "train/remedies.h"
 #include "train/reserve.h"
 #include "train/weights_file.h"
@@ -28,6 +31,29 @@ train::SessionState& Model::Impl::state() const {
                  "the model is not compiled: call compile() first"});
   }
   return *joined();
+}
+
+void Model::Impl::move_to(train::SessionState& place) {
+  const bool stays = joined() == &place;
+  if (!kept.states.empty()) {
+    joined()->use_device();
+    if (stays) {
+      throw_if_error(kept.keep_weights(place.machine().ledger()));
+    } else {
+      // What was held goes while its session is still joined.
+      kept = value_or_throw(kept.copy_for(place.machine()));
+    }
+  }
+  if (!stays) join(place);
+}
+
+bool Model::Impl::has_its_type() const {
+  const DType dtype = train::master_dtype(*parse_dtype(options.precision));
+  return std::none_of(kept.states.begin(), kept.states.end(),
+                      [&](const plan::StateNeed& state) {
+                        return state.role == graph::Role::parameter &&
+                               state.type.dtype != dtype;
+                      });
 }
 
 void Model::Impl::check_idle(const char* action) const {
@@ -153,7 +179,9 @@ std::unique_ptr<PreparedJob> Model::Impl::prepare(
 void Model::Impl::check_against_kept(const PreparedJob& prepared) const {
   for (const plan::StateNeed& now : prepared.planned.needs.states) {
     for (const plan::StateNeed& before : kept.states) {
-      if (now.name != before.name || now.type == before.type) continue;
+      if (now.name != before.name || now.type.shape == before.type.shape) {
+        continue;
+      }
       throw_error(
           {ErrorCode::bad_input,
            fmt::format("{}: these examples need `{}` as {}, but the model "

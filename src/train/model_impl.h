@@ -35,6 +35,11 @@ struct Model::Impl final : train::SessionUser {
     kept = {};
     weights_file.reset();
   }
+  // With the weights; what an optimizer had of them goes.
+  void move_to(train::SessionState& place);
+  // Whether parameters are held in the type of the options, not in that of an
+  // earlier compile().
+  bool has_its_type() const;
   // Throws while fit() runs: the weights are the running job's.
   void check_idle(const char* action) const;
 

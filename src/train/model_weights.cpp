@@ -26,7 +26,7 @@ std::vector<double> Model::weights(const std::string& name) const {
                  fmt::format("the model has no weights named `{}` yet", name)});
   }
   std::vector<double> values;
-  if (impl().options.precision == "f64") {
+  if (impl().kept.dtype(name) == DType::f64) {
     values.resize(bytes.size() / sizeof(double));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
@@ -70,7 +70,9 @@ void Model::load_weights(const std::string& path) {
       value_or_throw(io::SafetensorsFile::open(path)));
   RunningJob* const running = impl().fitting;
   train::KeptStates& kept = impl().kept;
-  if (running == nullptr && kept.states.empty()) {
+  // Weights of another type wait for a job as well: it will have those of the
+  // type that compile() was given.
+  if (running == nullptr && (kept.states.empty() || !impl().has_its_type())) {
     impl().weights_file = std::move(file);
     return;
   }

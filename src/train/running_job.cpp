@@ -384,69 +384,15 @@ std::int64_t RunningJob::recorded_height_bytes() const {
   return height;
 }
 
-Status KeptStates::read(std::size_t index, std::int64_t offset,
-                        std::span<std::byte> out) const {
-  if (states[index].place == graph::Place::home) {
-    return memory.read(offsets[index] + offset, out);
-  }
-  std::copy_n(memory.host() + offsets[index] + offset, out.size(), out.data());
-  return {};
-}
-
-Result<std::vector<std::byte>> KeptStates::read(std::string_view name) const {
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states[i].name != name) continue;
-    bytes.resize(static_cast<std::size_t>(states[i].type.bytes()));
-    PLIMSOLL_RETURN_IF_ERROR(read(i, 0, bytes));
-  }
-  return bytes;
-}
-
-std::byte* KeptStates::view(std::size_t index) const {
-  return states[index].place == graph::Place::home
-             ? memory.view(offsets[index])
-             : memory.host() + offsets[index];
-}
-
-Result<std::span<const std::byte>> KeptStates::piece(
-    std::size_t index, std::int64_t offset, std::int64_t bytes,
-    std::span<std::byte> room) const {
-  if (const std::byte* here = view(index)) {
-    return std::span(here + offset, static_cast<std::size_t>(bytes));
-  }
-  const auto part =
-      room.first(std::min(room.size(), static_cast<std::size_t>(bytes)));
-  PLIMSOLL_RETURN_IF_ERROR(memory.read(offsets[index] + offset, part));
-  return std::span<const std::byte>(part);
-}
-
-Status KeptStates::fill(std::size_t index, std::span<std::byte> room,
-                        const FillPiece& fill) {
-  const std::int64_t bytes = states[index].type.bytes();
-  if (std::byte* here = view(index)) {
-    return fill(0, {here, static_cast<std::size_t>(bytes)});
-  }
-  for (std::int64_t offset = 0; offset < bytes;) {
-    const auto part = room.first(
-        std::min(room.size(), static_cast<std::size_t>(bytes - offset)));
-    PLIMSOLL_RETURN_IF_ERROR(fill(offset, part));
-    PLIMSOLL_RETURN_IF_ERROR(memory.write(offsets[index] + offset, part));
-    offset += std::ssize(part);
-  }
-  return {};
-}
-
 Status RunningJob::restore(const KeptStates& kept) {
   for (std::size_t i = 0; i < kept.states.size(); ++i) {
     const auto index = find_state(kept.states[i].name);
-    if (!index ||
-        !(planned_.needs.states[*index].type == kept.states[i].type)) {
-      continue;
-    }
+    if (!index) continue;
+    const graph::TensorType& type = planned_.needs.states[*index].type;
+    if (!kept.reads_as(i, type)) continue;
     PLIMSOLL_RETURN_IF_ERROR(fill_state(
         *index, [&](std::int64_t offset, std::span<std::byte> piece) {
-          return kept.read(i, offset, piece);
+          return kept.read_as(type.dtype, i, offset, piece);
         }));
   }
   examples_set_ = group_set_ = -1;

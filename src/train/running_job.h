@@ -11,35 +11,10 @@
 #include "runtime/program.h"
 #include "train/cuda_job.h"
 #include "train/job_memory.h"
+#include "train/kept_states.h"
 #include "train/planned_job.h"
 
 namespace plimsoll::train {
-
-// States that outlive their job: the front of its arena.
-struct KeptStates {
-  JobMemory memory;
-  std::vector<plan::StateNeed> states;
-  std::vector<std::int64_t> offsets;  // in the arena of their place
-
-  Status read(std::size_t index, std::int64_t offset,
-              std::span<std::byte> out) const;
-  // A copy of a state's bytes; empty when there is none of that name.
-  Result<std::vector<std::byte>> read(std::string_view name) const;
-
-  // As RunningJob's; `room` is for what lies on a device.
-  Result<std::span<const std::byte>> piece(std::size_t index,
-                                           std::int64_t offset,
-                                           std::int64_t bytes,
-                                           std::span<std::byte> room) const;
-  using FillPiece =
-      std::function<Status(std::int64_t offset, std::span<std::byte> piece)>;
-  Status fill(std::size_t index, std::span<std::byte> room,
-              const FillPiece& fill);
-
- private:
-  // Where the host can look at it; null on a device.
-  std::byte* view(std::size_t index) const;
-};
 
 class RunningJob {
  public:
@@ -92,7 +67,8 @@ class RunningJob {
   Status set_metrics(std::span<const double> sums);
   Status clear_metrics();
 
-  // Copies every state that both have with the same type.
+  // Copies every state that both have with the same shape, f32 and f64 as the
+  // one that this job has.
   Status restore(const KeptStates& kept);
   // Ends the job and gives everything but its states back.
   Result<KeptStates> keep_states() &&;

@@ -6,16 +6,12 @@
 #include <vector>
 
 #include "train/checkpoint.h"
+#include "train/kept_states.h"
 
 namespace plimsoll::train {
 namespace {
 
 constexpr const char* kWeightsFormat = "plimsoll-weights-1";
-
-bool is_weight(const plan::StateNeed& state) {
-  return state.role == graph::Role::parameter ||
-         state.role == graph::Role::statistic;
-}
 
 bool is_checkpoint(const io::SafetensorsFile& file) {
   const auto format = file.metadata().find("format");

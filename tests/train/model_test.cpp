@@ -65,11 +65,75 @@ TEST_F(ModelTest, FitGoesOnWhereItStopped) {
   }
 }
 
-TEST_F(ModelTest, CompilingStartsAnew) {
+// As in Keras: for another optimizer or rate. Its state starts anew.
+TEST_F(ModelTest, CompilingAgainKeepsTheWeights) {
   Sequential one = model(session_);
-  const FitHistory first = one.fit(set());
-  one.compile(session_, {.loss = binary_crossentropy, .metrics = {"accuracy"}});
-  EXPECT_EQ(one.fit(set()).loss, first.loss);
+  one.fit(set(), {.epochs = 3});
+  const auto kernel = one.weights("dense_1/kernel");
+  const double loss = one.evaluate(set()).loss;
+  const std::int64_t held = session_.host_held_bytes();
+  one.compile(session_, {.optimizer = SGD{.learning_rate = 1e-3},
+                         .loss = binary_crossentropy});
+  EXPECT_LE(session_.host_held_bytes(), held);
+  EXPECT_EQ(one.weights("dense_1/kernel"), kernel);
+  EXPECT_EQ(one.evaluate(set()).loss, loss);
+  const FitHistory on = one.fit(set());
+  EXPECT_EQ(on.forecast_host_bytes, on.measured_host_bytes);
+  EXPECT_LT(one.evaluate(set()).loss, loss);
+}
+
+TEST_F(ModelTest, CompilingForAnotherTypeConvertsTheWeights) {
+  Sequential one = model(session_);
+  one.fit(set(), {.epochs = 3});
+  const auto kernel = one.weights("dense_1/kernel");
+  const double loss = one.evaluate(set()).loss;
+  for (const char* precision : {"f64", "bf16", "f32"}) {
+    one.compile(session_,
+                {.loss = binary_crossentropy, .precision = precision});
+    EXPECT_EQ(one.weights("dense_1/kernel"), kernel) << precision;
+    EXPECT_NEAR(one.evaluate(set()).loss, loss, 5e-3) << precision;
+  }
+  one.compile(session_, {.optimizer = SGD{.learning_rate = 1e-30},
+                         .loss = binary_crossentropy,
+                         .precision = "f64"});
+  EXPECT_NEAR(one.fit(set()).loss[0], loss, 1e-6);
+  EXPECT_EQ(one.weights("dense_1/kernel"), kernel);
+}
+
+TEST_F(ModelTest, CompilingForAnotherSessionTakesTheWeightsAlong) {
+  Session other{{.host = "1GiB", .threads = 1}};
+  Sequential one = model(session_);
+  const std::int64_t before = session_.host_held_bytes();
+  const std::int64_t others = other.host_held_bytes();
+  one.fit(set(), {.epochs = 3});
+  const auto kernel = one.weights("dense_1/kernel");
+  const double loss = one.evaluate(set()).loss;
+  one.compile(other, {.loss = binary_crossentropy});
+  EXPECT_EQ(session_.host_held_bytes(), before);
+  EXPECT_GT(other.host_held_bytes(), others);
+  session_.close();
+  EXPECT_EQ(one.weights("dense_1/kernel"), kernel);
+  EXPECT_NEAR(one.evaluate(set()).loss, loss, 1e-6);
+  one.fit(set());
+  other.close();
+  Session third{{.host = "1GiB", .threads = 1}};
+  one.compile(third, {.loss = binary_crossentropy});
+  EXPECT_NE(one.evaluate(set()).loss, loss);  // gone with their session
+}
+
+TEST_F(ModelTest, WeightsThatAnotherSessionCannotHoldStayWhereTheyAre) {
+  Session tiny{{.host = "1MiB", .threads = 1}};
+  Sequential one{Dense(100'000, relu), Dense(1, sigmoid)};
+  one.compile(session_, {.loss = binary_crossentropy});
+  one.fit(set());
+  const auto kernel = one.weights("dense_2/kernel");
+  std::string text;
+  EXPECT_EQ(failure_of([&] { one.compile(tiny); }, &text),
+            Failure::over_budget);
+  EXPECT_NE(text.find("1.0 MiB"), std::string::npos) << text;
+  EXPECT_EQ(tiny.host_held_bytes(), 0);
+  EXPECT_EQ(one.weights("dense_2/kernel"), kernel);
+  EXPECT_NO_THROW(one.fit(set()));
 }
 
 TEST_F(ModelTest, PredictAndEvaluateAgreeWithHandComputation) {

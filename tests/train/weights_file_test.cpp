@@ -75,6 +75,33 @@ TEST_F(WeightsFileTest, ANewModelPredictsAndTrainsFromThem) {
   EXPECT_EQ(other.fit(set()).loss, first.fit(set()).loss);
 }
 
+// Compiled again, a model is as a new one that has read its file.
+TEST_F(WeightsFileTest, CompilingKeepsThem) {
+  Sequential first = model(session_, Adam{});
+  first.fit(set(), {.epochs = 3});
+  first.save_weights(path_);
+  const auto predicted = first.predict(set());
+  const CompileOptions again{.optimizer = Adam{.learning_rate = 1e-4},
+                             .loss = binary_crossentropy};
+  Sequential other = model(session_, SGD{}, 7);
+  other.load_weights(path_);
+  for (Sequential* one : {&first, &other}) one->compile(session_, again);
+  first.save_weights(path_);
+  EXPECT_EQ(other.predict(set()), predicted);
+  EXPECT_EQ(first.fit(set()).loss, other.fit(set()).loss);
+  EXPECT_EQ(all_weights(first), all_weights(other));
+  CompileOptions wide = again;
+  wide.precision = "f64";
+  first.fit(set());
+  first.compile(session_, wide);
+  first.fit(set());
+  first.save_weights(path_);
+  other.compile(session_, wide);
+  other.load_weights(path_);
+  other.predict(set());
+  EXPECT_EQ(other.predict(set()), first.predict(set()));
+}
+
 TEST_F(WeightsFileTest, NothingIsHeldTwice) {
   const std::int64_t before = session_.host_held_bytes();
   saved();
