@@ -69,7 +69,8 @@ std::optional<IndexLimits::Wrong> IndexLimits::find(std::size_t field,
                                                     const void* values,
                                                     std::int64_t rows) const {
   constexpr std::int64_t kBlock = 64;
-  const auto& [width, of_column] = fields_[field];
+  const std::int64_t width = fields_[field].width;
+  const std::vector<IndexLimit>& of_column = fields_[field].of_column;
   if (of_column.empty()) return std::nullopt;
   const auto* const bytes = static_cast<const std::byte*>(values);
   const std::int64_t count = rows * width;
