@@ -48,7 +48,9 @@ struct BatchFeeder::Impl {
   std::int64_t first_of(std::uint64_t sequence) const {
     return start.first + static_cast<std::int64_t>(sequence) * options.batch;
   }
-  void fill(int reader, std::uint64_t sequence);
+  // Whether there is more behind it: a stream's end, or its error, ends the
+  // epoch.
+  bool fill(int reader, std::uint64_t sequence);
   void fill_content(int reader, std::uint64_t sequence, Content& content);
   void read_epoch(int reader);
   void read_epochs(int reader);
@@ -114,11 +116,15 @@ void BatchFeeder::Impl::fill_content(int reader, std::uint64_t sequence,
   input.stream->save(content.stream);
 }
 
-void BatchFeeder::Impl::fill(int reader, std::uint64_t sequence) {
+bool BatchFeeder::Impl::fill(int reader, std::uint64_t sequence) {
   Content& content = contents[static_cast<std::size_t>(ring.slot_of(sequence))];
   fill_content(reader, sequence, content);
+  // Looked at before it is the consumer's.
+  const bool last =
+      !input.set && (content.error || content.examples < options.batch);
   ring.publish(sequence, content.error ? SlotRing::Filled::failed
                                        : SlotRing::Filled::ready);
+  return !last;
 }
 
 void BatchFeeder::Impl::read_epoch(int number) {
@@ -126,13 +132,7 @@ void BatchFeeder::Impl::read_epoch(int number) {
     const std::uint64_t sequence = tickets.fetch_add(1);
     if (first_of(sequence) >= end) return;
     if (!ring.wait_until_free(sequence)) return;
-    fill(number, sequence);
-    // A stream's end, or an error, ends the epoch.
-    const Content& content =
-        contents[static_cast<std::size_t>(ring.slot_of(sequence))];
-    if (!input.set && (content.error || content.examples < options.batch)) {
-      return;
-    }
+    if (!fill(number, sequence)) return;
   }
 }
 
