@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/user_cache.h"
@@ -71,6 +72,10 @@ Result<const Nvrtc*> nvrtc() {
 constexpr const char* kWarnOfLocalMemory =
     "--ptxas-options=--warn-on-local-memory-usage";
 
+// Loads are brought forward until registers run out, now and then beyond that:
+// a second time they are not.
+constexpr const char* kLoadsStay = "--ptxas-options=-O1";
+
 // Kept in the place of code, so that it is not made again and again.
 constexpr std::string_view kRefused =
     "a generated kernel uses local memory, or too much shared memory: ";
@@ -86,8 +91,8 @@ Result<std::string> code_or_refusal(std::string code) {
 }
 
 // The code, or why there is none.
-Result<std::string> compile(const std::string& source,
-                            const std::string& option) {
+Result<std::string> compile_with(const std::vector<const char*>& options,
+                                 const std::string& source) {
   PLIMSOLL_ASSIGN(const Nvrtc* calls, nvrtc());
   nvrtcProgram program = nullptr;
   const auto failed = [&](const char* what, nvrtcResult result) {
@@ -97,8 +102,8 @@ Result<std::string> compile(const std::string& source,
   nvrtcResult result =
       calls->create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
   if (result != NVRTC_SUCCESS) return failed("nvrtcCreateProgram", result);
-  const char* options[] = {option.c_str(), "--std=c++17", kWarnOfLocalMemory};
-  result = calls->compile(program, 3, options);
+  result = calls->compile(program, static_cast<int>(options.size()),
+                          options.data());
   std::string log;
   if (std::size_t size = 0; calls->log_size(program, &size) == NVRTC_SUCCESS) {
     log.resize(size);
@@ -123,6 +128,16 @@ Result<std::string> compile(const std::string& source,
   calls->destroy(&program);
   if (result != NVRTC_SUCCESS) return failed("nvrtcGetCUBIN", result);
   return code;
+}
+
+Result<std::string> compile(const std::string& source,
+                            const std::string& option) {
+  std::vector<const char*> options = {option.c_str(), "--std=c++17",
+                                      kWarnOfLocalMemory};
+  PLIMSOLL_ASSIGN(std::string code, compile_with(options, source));
+  if (!code.starts_with(kRefused)) return code;
+  options.push_back(kLoadsStay);
+  return compile_with(options, source);
 }
 
 // A file begins with its own hash: a damaged one is compiled again.
@@ -192,8 +207,8 @@ std::filesystem::path path_of(const std::string& source,
                               const std::string& option) {
   const std::filesystem::path folder = user_cache_folder();
   if (folder.empty()) return {};
-  const std::string key = fmt::format("{} {} {} {}", CUDA_VERSION, option,
-                                      kWarnOfLocalMemory, source);
+  const std::string key = fmt::format("{} {} {} {} {}", CUDA_VERSION, option,
+                                      kWarnOfLocalMemory, kLoadsStay, source);
   // Two hashes: different kernels must never meet under one name.
   return folder / "kernels" /
          fmt::format("{}{}.cubin", hash_text(stable_hash(key)),

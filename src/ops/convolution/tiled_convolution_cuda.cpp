@@ -79,7 +79,7 @@ $of_weight
 #pragma unroll
         for (int j = 0; j < 2; ++j) bs[bs_at[j]] = b_next[j];
         __syncthreads();
-#pragma unroll
+#pragma unroll 8
         for (int p = 0; p < 16; ++p) {
           const Vec<C, 4> left = read<4>(as + p * 132 + t / 16 * 4);
           const Vec<C, 4> right = read<4>(bs + p * 68 + t % 16 * 4);
