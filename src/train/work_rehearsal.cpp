@@ -77,10 +77,10 @@ Result<LibraryCost> rehearse(const std::string& calibrator,
                fmt::format("calibration printed \"{}\"", text)};
 }
 
-// Work that is alike takes a little more or less by sizes, by chance, and with a
-// partial batch: up to 1 MiB of 104 in a small job on an H200. It is held to take
-// the same, with some to spare, or a batch that was seen to fit beside another
-// would not fit by itself.
+// Work that is alike takes a little more or less by sizes, by chance, and with
+// a partial batch: up to 1 MiB of 104 in a small job on an H200. It is held to
+// take the same, with some to spare, or a batch that was seen to fit beside
+// another would not fit by itself.
 constexpr std::int64_t kSpareBytes = 2 * kMiB;
 constexpr std::int64_t kAlikeBytes = 2 * kSpareBytes;
 

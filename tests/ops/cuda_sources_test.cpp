@@ -15,13 +15,16 @@
 #include "ops/cuda_kernels.h"
 #include "ops/cuda_prelude.h"
 #include "ops/in_dtype.h"
+#include "ops/random_shapes/environment.h"
+#include "ops/random_shapes/kinds.h"
 
 namespace plimsoll::ops::testing {
 namespace {
 
-// Distinct functions of a family's records in all floating dtypes; and those
-// that are handed numbers, if they are.
-std::vector<cuda::Function> functions_of(const Family& family,
+// Distinct functions of the records in these dtypes; and those that are handed
+// numbers, if they are.
+std::vector<cuda::Function> functions_of(const std::vector<OpRecord>& records,
+                                         std::initializer_list<DType> dtypes,
                                          const std::string& architecture) {
   std::vector<cuda::Function> functions;
   std::set<std::string> seen;
@@ -29,9 +32,8 @@ std::vector<cuda::Function> functions_of(const Family& family,
   profile.instruction_set = architecture;
   const CudaCatalog catalog(profile, {});
   const CudaCatalog late(profile, {.late_numbers = true});
-  for (const OpRecord& record : family.records()) {
-    for (const DType dtype :
-         {DType::f32, DType::f64, DType::bf16, DType::f16}) {
+  for (const OpRecord& record : records) {
+    for (const DType dtype : dtypes) {
       const auto typed = in_dtype(record, dtype);
       if (!typed) continue;  // the op's own rule
       for (const CudaCatalog* from : {&catalog, &late}) {
@@ -69,6 +71,19 @@ std::string program_of(std::span<const cuda::Function> functions) {
   return program;
 }
 
+constexpr std::size_t kTogether = 16;
+
+void expect_compiled(CudaModule& module, const std::string& architecture,
+                     std::span<const cuda::Function> functions) {
+  for (std::size_t i = 0; i < functions.size(); i += kTogether) {
+    const std::string program = program_of(
+        functions.subspan(i, std::min(kTogether, functions.size() - i)));
+    const auto compiled = module.compile(program, architecture);
+    ASSERT_TRUE(compiled) << architecture << ": " << compiled.error().message
+                          << program.substr(cuda_prelude().size());
+  }
+}
+
 class CudaSources : public ::testing::TestWithParam<Family> {};
 
 TEST_P(CudaSources, Compile) {
@@ -76,28 +91,33 @@ TEST_P(CudaSources, Compile) {
   if (!module) GTEST_SKIP() << module.error().message;
   // All take minutes, until they are kept: without PLIMSOLL_ALL_KERNELS=1,
   // which CI sets, some are compiled. For an old GPU it is always some.
-  constexpr std::size_t kTogether = 16;
   constexpr std::size_t kSome = 4;
   std::size_t every =
       std::getenv("PLIMSOLL_ALL_KERNELS") != nullptr ? 1 : kSome;
   for (const std::string architecture : {"sm_90", "sm_75"}) {
-    const std::vector<cuda::Function> all =
-        functions_of(GetParam(), architecture);
+    const std::vector<cuda::Function> all = functions_of(
+        GetParam().records(), {DType::f32, DType::f64, DType::bf16, DType::f16},
+        architecture);
     ASSERT_FALSE(all.empty());
     std::vector<cuda::Function> chosen;
     for (std::size_t i = 0; i < all.size(); i += every) {
       chosen.push_back(all[i]);
     }
-    for (std::size_t i = 0; i < chosen.size(); i += kTogether) {
-      const std::size_t count = std::min(kTogether, chosen.size() - i);
-      const std::string program =
-          program_of(std::span(chosen).subspan(i, count));
-      const auto compiled = (*module)->compile(program, architecture);
-      ASSERT_TRUE(compiled) << architecture << ": " << compiled.error().message
-                            << program.substr(cuda_prelude().size());
-    }
+    expect_compiled(**module, architecture, chosen);
     every = kSome;
   }
+}
+
+class CudaSourcesOfRandomShapes : public ::testing::TestWithParam<RandomKind> {
+};
+
+TEST_P(CudaSourcesOfRandomShapes, Compile) {
+  const auto module = open_cuda_module();
+  if (!module) GTEST_SKIP() << module.error().message;
+  const bool all = std::getenv("PLIMSOLL_ALL_KERNELS") != nullptr;
+  expect_compiled(**module, "sm_90",
+                  functions_of(GetParam().drawn(random_draws(all ? 4 : 1)),
+                               {GetParam().dtype}, "sm_90"));
 }
 
 // The first time, and when the verdict was kept.
@@ -179,6 +199,10 @@ extern "C" __global__ void __launch_bounds__(512, 1) run(const float* x, const f
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaSources, ::testing::ValuesIn(all_families()),
+                         [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CudaSourcesOfRandomShapes,
+                         ::testing::ValuesIn(random_kinds()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

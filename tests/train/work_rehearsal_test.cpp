@@ -21,12 +21,12 @@ class WorkRehearsal : public ::testing::Test {
     std::ofstream(rehearsal_) << "#!/bin/sh\n"
                                  "[ \"$5$6\" = \"cuda:0--work\" ] || exit 1\n"
                                  "echo $(sed 's/.* //' \"$7\") 4194304\n";
-    std::filesystem::permissions(rehearsal_,
-                                 std::filesystem::perms::owner_all);
+    std::filesystem::permissions(rehearsal_, std::filesystem::perms::owner_all);
   }
 
   // As a program by itself asks.
-  std::int64_t host_bytes(double mib, const std::string& words = "product f32") {
+  std::int64_t host_bytes(double mib,
+                          const std::string& words = "product f32") {
     const auto measure = library_measure_by(rehearsal_, "cuda:0", "a machine");
     const auto cost = measure(fmt::format("3 {} {}\n", words, bytes_of(mib)));
     EXPECT_TRUE(cost) << cost.error().message;
