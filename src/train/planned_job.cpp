@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/hash.h"
-#include "data/autotune.h"
 #include "data/reader_thread.h"
 #include "data/sets/resident_set.h"
 #include "graph/passes/recompute.h"
@@ -43,7 +42,7 @@ class JobPlanner {
       if (!data_.inputs[i]) continue;
       const auto stage = static_cast<Stage>(i);
       PLIMSOLL_RETURN_IF_ERROR(add_programs(stage));
-      PLIMSOLL_RETURN_IF_ERROR(plan_feed(stage));
+      PLIMSOLL_RETURN_IF_ERROR(add_feed(stage));
     }
     planned_.graph_values += 3 * values_of(planned_.graphs.train);
     PLIMSOLL_RETURN_IF_ERROR(check_placement());
@@ -197,80 +196,20 @@ class JobPlanner {
     return static_cast<int>(states.size()) - 1;
   }
 
-  Status plan_feed(Stage stage) {
-    Feed& feed = planned_.feeds[static_cast<std::size_t>(stage)];
-    const JobInput& input = data_.input(stage);
-    feed.options =
-        feeder_options(job_, input, machine_.profile().threads,
-                       planned_.graphs.features, planned_.graphs.labels.dtype);
-    if (machine_.device_profile()) {
-      // A device copies from pinned slots alone, each as a whole.
-      feed.options.borrow = false;
-      feed.options.alignment_bytes = alignment_bytes();
-      read_further_ahead(input, feed.options);
+  Status add_feed(Stage stage) {
+    const auto i = static_cast<std::size_t>(stage);
+    const int full = planned_.programs_of(stage).full;
+    PLIMSOLL_ASSIGN(
+        planned_.feeds[i],
+        plan_feed(
+            {job_, data_, machine_, stage, planned_.graphs,
+             full < 0
+                 ? 0
+                 : plans_[static_cast<std::size_t>(full)].compute_seconds}));
+    if (data_.resident) {
+      planned_.needs.user_bytes += data::ResidentSet::bytes_needed(
+          *data_.sources[i], machine_.host().granularity_bytes());
     }
-    if (!data_.resident) {
-      PLIMSOLL_RETURN_IF_ERROR(divide_share(stage, feed));
-      PLIMSOLL_ASSIGN(feed.layout,
-                      data::feeder_layout(input.input, feed.options));
-      return {};
-    }
-    const auto& source = *data_.sources[static_cast<std::size_t>(stage)];
-    planned_.needs.user_bytes += data::ResidentSet::bytes_needed(
-        source, machine_.host().granularity_bytes());
-    PLIMSOLL_ASSIGN(auto held, data::resident_stand_in(source));
-    PLIMSOLL_ASSIGN(const JobInput piped,
-                    pipe(job_, stage, machine_.profile().threads,
-                         data::source_over(std::move(held))));
-    PLIMSOLL_ASSIGN(feed.layout,
-                    data::feeder_layout(piped.input, feed.options));
-    return {};
-  }
-
-  // A device's steps can be shorter than one reader takes for a batch. Small
-  // batches get more readers and slots, unless the job says how many.
-  void read_further_ahead(const JobInput& input,
-                          data::FeederOptions& options) const {
-    constexpr std::int64_t kRingBytes = 16 * kMiB;
-    constexpr std::int64_t kMostSlots = 8;
-    const bool said =
-        std::any_of(job_.data.pipeline.begin(), job_.data.pipeline.end(),
-                    [](const data::Recipe& part) {
-                      return part.name == "prefetch" && !part.options.empty();
-                    });
-    if (said || options.readers != 1 || machine_.profile().threads < 4) return;
-    const std::int64_t bytes =
-        options.batch *
-        (input.features_field().most_bytes + input.labels_field().most_bytes);
-    const std::int64_t slots =
-        std::min(kMostSlots, kRingBytes / std::max<std::int64_t>(bytes, 1));
-    if (slots <= options.slots) return;
-    options.slots = static_cast<int>(slots);
-    options.readers = 2;
-  }
-
-  // Readers and slots as the job states them, or as measured times suggest,
-  // but never more than its share of memory holds.
-  Status divide_share(Stage stage, Feed& feed) {
-    const data::Input& input = data_.input(stage).input;
-    const std::int64_t share = job_.data.share_bytes;
-    const auto& cost = data_.costs[static_cast<std::size_t>(stage)];
-    if (cost && feed.options.readers > 0) {
-      const int full = planned_.programs_of(stage).full;
-      const int threads = machine_.profile().threads;
-      const data::Consumer consumer{
-          full < 0 ? 0 : plans_[static_cast<std::size_t>(full)].compute_seconds,
-          machine_.device_profile() ? 1 : threads};
-      PLIMSOLL_ASSIGN(
-          const data::Division division,
-          data::divide_share(input, feed.options, *cost, threads, consumer,
-                             feed.options.slots - feed.options.readers, share));
-      feed.options.readers = division.readers;
-      feed.options.slots = division.slots;
-      feed.reason = division.reason;
-      return {};
-    }
-    PLIMSOLL_ASSIGN(feed.options, data::fit_share(input, feed.options, share));
     return {};
   }
 

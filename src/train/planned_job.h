@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "data/feeder.h"
 #include "graph/lowered.h"
 #include "plan/job_plan.h"
+#include "train/feed_plan.h"
 #include "train/job_data.h"
 #include "train/job_spec.h"
 #include "train/machine.h"
@@ -20,13 +20,6 @@ namespace plimsoll::train {
 struct PlannedProgram {
   graph::LoweredGraph lowered;
   std::vector<int> job_state;  // by the program's state: index in the needs
-};
-
-// How a stage's batches reach its programs.
-struct Feed {
-  data::FeederOptions options;
-  data::FeederLayout layout;
-  std::string reason;  // of readers and slots, where they were tuned
 };
 
 // Indices of a stage's programs; -1: none.

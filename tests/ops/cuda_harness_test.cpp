@@ -1,5 +1,5 @@
-// Every record of every family on the GPU, in every floating dtype, against
-// the f64 reference.
+// Every record of every family on the GPU, in every floating dtype, and records
+// at random shapes, against the f64 reference.
 #include "ops/cuda_harness.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "ops/all_records.h"
+#include "ops/random_shapes/environment.h"
+#include "ops/random_shapes/kinds.h"
 
 namespace plimsoll::ops::testing {
 namespace {
@@ -28,9 +30,10 @@ bool chosen(std::size_t number, DType dtype) {
   return number % kSome == static_cast<std::size_t>(dtype);
 }
 
-class CudaOpHarness : public ::testing::TestWithParam<Family> {
+// The device, open from a suite's first test to its last.
+class OnDevice {
  protected:
-  static void SetUpTestSuite() {
+  static void open() {
     auto module = open_cuda_module();
     auto opened = module ? (*module)->open(0, "")
                          : Result<std::unique_ptr<CudaDevice>>(module.error());
@@ -40,19 +43,48 @@ class CudaOpHarness : public ::testing::TestWithParam<Family> {
     }
     device = *std::move(opened);
   }
-  static void TearDownTestSuite() { device.reset(); }
+  static void close() { device.reset(); }
 
+  static void check(const std::vector<Case>& cases,
+                    const CudaCatalog& catalog) {
+    std::vector<std::string> kernels;
+    for (const Case& test : cases) {
+      for (std::string& kernel : kernels_of(test, catalog)) {
+        kernels.push_back(std::move(kernel));
+      }
+    }
+    device->compile_ahead(kernels, kCompilers);
+    auto stream = device->make_stream();
+    ASSERT_TRUE(stream) << stream.error().message;
+    CudaHarness harness(*device, **stream);
+    for (const Case& test : cases) {
+      for (const std::string& mistake : harness.check(test, catalog)) {
+        ADD_FAILURE() << mistake << "\n"
+                      << graph::to_string(test.inputs) << " "
+                      << test.attrs.to_string();
+      }
+    }
+  }
+
+  static std::unique_ptr<CudaDevice> device;
+  static std::string missing;
+};
+
+std::unique_ptr<CudaDevice> OnDevice::device;
+std::string OnDevice::missing;
+
+class CudaOpHarness : public ::testing::TestWithParam<Family>,
+                      protected OnDevice {
+ protected:
+  static void SetUpTestSuite() { open(); }
+  static void TearDownTestSuite() { close(); }
   void SetUp() override {
     if (!device) GTEST_SKIP() << "needs a GPU: " << missing;
   }
 
   void check_all(DType floating, bool library_wherever = false) {
-    const CudaCatalog catalog(
-        device->profile(),
-        {.library_layers = true, .library_wherever = library_wherever});
     const std::vector<OpRecord> records = GetParam().records();
     std::vector<Case> cases;
-    std::vector<std::string> kernels;
     for (std::size_t i = 0; i < records.size(); ++i) {
       const OpRecord& record = records[i];
       if (!chosen(i, floating)) continue;
@@ -67,28 +99,13 @@ class CudaOpHarness : public ::testing::TestWithParam<Family> {
         ADD_FAILURE() << record.name << ": " << test.error().message;
         continue;
       }
-      for (std::string& kernel : kernels_of(*test, catalog)) {
-        kernels.push_back(std::move(kernel));
-      }
       cases.push_back(*std::move(test));
     }
-    device->compile_ahead(kernels, kCompilers);
-    auto stream = device->make_stream();
-    ASSERT_TRUE(stream) << stream.error().message;
-    CudaHarness harness(*device, **stream);
-    for (const Case& test : cases) {
-      for (const std::string& mistake : harness.check(test, catalog)) {
-        ADD_FAILURE() << mistake;
-      }
-    }
+    check(cases, CudaCatalog(device->profile(),
+                             {.library_layers = true,
+                              .library_wherever = library_wherever}));
   }
-
-  static std::unique_ptr<CudaDevice> device;
-  static std::string missing;
 };
-
-std::unique_ptr<CudaDevice> CudaOpHarness::device;
-std::string CudaOpHarness::missing;
 
 TEST_P(CudaOpHarness, F32AgreesWithReference) { check_all(DType::f32); }
 TEST_P(CudaOpHarness, F64AgreesWithReference) { check_all(DType::f64); }
@@ -135,6 +152,34 @@ TEST_P(CudaOpHarness, NanPassesThroughOurRelu) {
     }
   }
 }
+
+class CudaRandomShapes : public ::testing::TestWithParam<RandomKind>,
+                         protected OnDevice {
+ protected:
+  static void SetUpTestSuite() { open(); }
+  static void TearDownTestSuite() { close(); }
+  void SetUp() override {
+    if (!device) GTEST_SKIP() << "needs a GPU: " << missing;
+  }
+};
+
+TEST_P(CudaRandomShapes, AgreeWithReferences) {
+  const DType dtype = GetParam().dtype;
+  const auto records = GetParam().drawn(random_draws(1));
+  std::vector<Case> cases;
+  for (const OpRecord& record : records) {
+    // What says its own types stands as it is.
+    Result<Case> test =
+        make_case(record, has_other_forms(record) ? dtype : DType::f32);
+    ASSERT_TRUE(test) << record.name << ": " << test.error().message;
+    cases.push_back(*std::move(test));
+  }
+  check(cases, CudaCatalog(device->profile(), {.library_layers = true}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CudaRandomShapes,
+                         ::testing::ValuesIn(random_kinds()),
+                         [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaOpHarness,
                          ::testing::ValuesIn(all_families()),
