@@ -18,6 +18,8 @@ using graph::KernelQuery;
 constexpr std::int64_t kHeldWindow = 9;
 constexpr std::int64_t kReadAhead = 4;   // places of a larger one
 constexpr std::int64_t kHeldBytes = 96;  // of the windows near a tile
+// However small: each has registers of its own, and more while it is loaded.
+constexpr std::int64_t kMostHeld = 16;
 
 // A thread makes a few channels of a tile of the output, one of $tiles_h x
 // $tiles_w, from images of $from_h x $from_w.
@@ -154,7 +156,7 @@ constexpr std::string_view kWindowsThere =
 #pragma unroll $ahead
       for (i32 j = early_w > 0 ? early_w : 0; j <= last_w && j < $from_w; ++j))";
 
-constexpr std::string_view kHoldNear =
+constexpr std::string_view kHoldWindows =
     R"(    Vec<$of, $V> $held[$near_h * $near_w];
 #pragma unroll
     for (i32 k = 0; k < $near_h * $near_w; ++k) {
@@ -231,12 +233,13 @@ std::string forward_text(const PoolShape& shape, bool max) {
 
 std::string back_text(const PoolShape& shape, bool max,
                       std::int64_t window_bytes) {
-  const bool held =
-      windows_near(shape.rows) * windows_near(shape.columns) * window_bytes <=
-      kHeldBytes;
+  const std::int64_t near =
+      windows_near(shape.rows) * windows_near(shape.columns);
+  const bool held = near <= kMostHeld && near * window_bytes <= kHeldBytes;
   const auto hold_near = [](std::string_view name, std::string_view of,
                             std::string_view input) {
-    return cuda_text(kHoldNear, {{"held", name}, {"of", of}, {"input", input}});
+    return cuda_text(kHoldWindows,
+                     {{"held", name}, {"of", of}, {"input", input}});
   };
   std::string hold;
   if (held) hold += hold_near("flow", "T", "in0");
