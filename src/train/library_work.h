@@ -43,8 +43,9 @@ struct LibraryCost {
 Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
                                          const std::vector<cuda::Stage>& work);
 
-// What a process that has run none of it grows by with work, as text.
-using LibraryMeasure =
-    std::function<Result<LibraryCost>(const std::string& work)>;
+// What a process that has run none of it grows by with work, as text. `job` is
+// the same for all batches of a job.
+using LibraryMeasure = std::function<Result<LibraryCost>(
+    const std::string& work, const std::string& job)>;
 
 }  // namespace plimsoll::train

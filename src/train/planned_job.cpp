@@ -278,8 +278,22 @@ class JobPlanner {
     }
     library_cost_ = LibraryCost();
     if (work.empty()) return {};
-    PLIMSOLL_ASSIGN(library_cost_, machine_.library_measure()(to_text(work)));
+    PLIMSOLL_ASSIGN(library_cost_,
+                    machine_.library_measure()(to_text(work), job_hash()));
     return {};
+  }
+
+  // The same for all batches.
+  std::string job_hash() const {
+    std::uint64_t hash = stable_hash("job");
+    for (const graph::Node& node : planned_.graphs.train.nodes) {
+      hash = stable_hash(
+          fmt::format("{} {}", node.op->name, node.attrs.to_string()), hash);
+      for (const graph::ValueId id : node.outputs) {
+        hash = stable_hash(planned_.graphs.train.type(id).to_string(), hash);
+      }
+    }
+    return hash_text(hash);
   }
 
   std::int64_t library_bytes(const DeviceProfile& device) const {

@@ -1,10 +1,9 @@
 #include "train/work_rehearsal.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -77,8 +76,8 @@ Result<LibraryCost> rehearse(const std::string& calibrator,
                fmt::format("calibration printed \"{}\"", text)};
 }
 
-// Work that is alike takes a little more or less by sizes, by chance, and with
-// a partial batch: up to 1 MiB of 104 in a small job on an H200. It is held to
+// A job's work takes a little more or less by the batch, by chance, and with a
+// partial batch: up to 1 MiB of 104 in a small job on an H200. It is held to
 // take the same, with some to spare, or a batch that was seen to fit beside
 // another would not fit by itself.
 constexpr std::int64_t kSpareBytes = 2 * kMiB;
@@ -91,28 +90,22 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
   return number;
 }
 
-// Of the levels kept so far the one whose middle is nearest, or a new one.
-std::int64_t level_of(std::int64_t bytes, const std::string& key) {
+// What the bytes are held to be: the first that is alike, or one for them.
+std::int64_t level_of(std::int64_t bytes, const std::string& job) {
   constexpr const char* kKind = "cuda-work-level";
-  std::optional<std::int64_t> nearest;
-  const auto distance = [&](std::int64_t level) {
-    return std::abs(level - kSpareBytes - bytes);
-  };
+  const std::int64_t own = bytes + kSpareBytes;
   for (int i = 0;; ++i) {
-    const std::string place = fmt::format("{} {}", i, key);
-    const auto kept = cached_text(kKind, place, [](const std::string& text) {
-      return whole_number(text).has_value();
-    });
-    if (!kept) {
-      if (nearest) return *nearest;
-      keep_text(kKind, place, fmt::format("{}\n", bytes + kSpareBytes));
-      return bytes + kSpareBytes;
-    }
-    const std::int64_t level = *whole_number(*kept);
-    const bool alike = bytes <= level && bytes >= level - kAlikeBytes;
-    if (alike && (!nearest || distance(level) < distance(*nearest))) {
-      nearest = level;
-    }
+    const std::string key = fmt::format("{} {}", i, job);
+    const auto kept = [&] {
+      return cached_text(kKind, key, [](const std::string& text) {
+        return whole_number(text).has_value();
+      });
+    };
+    if (!kept()) keep_text(kKind, key, fmt::format("{}\n", own));
+    const auto text = kept();  // another process's, if it was first
+    if (!text) return own;
+    const std::int64_t level = *whole_number(*text);
+    if (bytes <= level && bytes >= level - kAlikeBytes) return level;
   }
 }
 
@@ -128,23 +121,6 @@ std::set<std::string> kinds_of(const std::string& work) {
   return kinds;
 }
 
-// All but numbers.
-std::string words_of(const std::string& work) {
-  std::set<std::string> lines;
-  std::istringstream all(work);
-  for (std::string line; std::getline(all, line);) {
-    std::string words;
-    std::istringstream from(line);
-    for (std::string word; from >> word;) {
-      if (word.find_first_not_of("0123456789-") != word.npos) {
-        words += word + " ";
-      }
-    }
-    lines.insert(words);
-  }
-  return fmt::format("{}", fmt::join(lines, ", "));
-}
-
 // A job's first work is run once; what is looked at beside it (other batch
 // sizes, other precisions) is run where it has other kinds.
 class WorkMeasure {
@@ -154,28 +130,25 @@ class WorkMeasure {
         device_(std::move(device)),
         key_(std::move(key)) {}
 
-  Result<LibraryCost> operator()(const std::string& work) {
-    const std::string key = key_ + " " + work;
+  Result<LibraryCost> operator()(const std::string& work,
+                                 const std::string& job) {
+    const std::string key = fmt::format("{} {} {}", key_, job, work);
     const std::set<std::string> kinds = kinds_of(work);
     const auto kept = cached_text(kKind, key, [](const std::string& text) {
       return cost_of(text).has_value();
     });
-    if (kept) return largest_with(levelled(*cost_of(*kept), work), kinds);
+    if (kept) return largest_with(*cost_of(*kept), kinds);
     if (std::includes(known_.begin(), known_.end(), kinds.begin(),
                       kinds.end())) {
       return largest_;
     }
-    PLIMSOLL_ASSIGN(const LibraryCost cost,
-                    rehearse(calibrator_, device_, work));
+    PLIMSOLL_ASSIGN(LibraryCost cost, rehearse(calibrator_, device_, work));
+    cost.host_bytes = level_of(cost.host_bytes, key_ + " " + job);
     keep_text(kKind, key, to_text(cost));
-    return largest_with(levelled(cost, work), kinds);
+    return largest_with(cost, kinds);
   }
 
  private:
-  LibraryCost levelled(LibraryCost cost, const std::string& work) const {
-    cost.host_bytes = level_of(cost.host_bytes, key_ + " " + words_of(work));
-    return cost;
-  }
   LibraryCost largest_with(const LibraryCost& cost,
                            const std::set<std::string>& kinds) {
     known_.insert(kinds.begin(), kinds.end());

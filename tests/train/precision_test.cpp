@@ -310,7 +310,7 @@ TEST(MixedPrecision, LayersThatTheLibraryHasNotAreOurs) {
   };
   EXPECT_GT(compiled(), 0);
   machine.set_library_measure(
-      [](const std::string& work) -> Result<LibraryCost> {
+      [](const std::string& work, const std::string&) -> Result<LibraryCost> {
         if (work.find("batch_norm") == std::string::npos) return LibraryCost();
         return Error{ErrorCode::unsupported, "no engine"};
       });
@@ -324,7 +324,7 @@ TEST(MixedPrecision, WhatEnginesTookWhenRehearsedIsInTheForecast) {
                   ops::CudaSettings{.library_layers = true});
   const JobSpec job = normalized_job();
   const auto floor_with = [&](std::int64_t device_bytes) {
-    machine.set_library_measure([=](const std::string&) {
+    machine.set_library_measure([=](const std::string&, const std::string&) {
       return LibraryCost{100 * kMiB, device_bytes};
     });
     const auto planned = plan_programs(job, *open_data(job, 2), machine);
