@@ -124,7 +124,7 @@ int run(const CompileKernelCommand& command) {
   }
   const auto module = open_cuda_module();
   if (!module) return fail(module.error());
-  const auto code = (*module)->compile(source, command.architecture);
+  const auto code = (*module)->compile(source, command.architecture, 2);
   // What may not be run is kept too, for who asked.
   const bool kept = code || code.error().code == ErrorCode::unsupported;
   return kept ? kDone : fail(code.error());

@@ -73,9 +73,11 @@ class CudaModule {
  public:
   virtual ~CudaModule() = default;
   // Code for e.g. "sm_90" from kernel source, kept in the user's cache; needs
-  // no GPU. Unsupported: what uses local memory, or too much shared memory.
+  // no GPU. Unsupported: what uses local memory, or too much shared memory. A
+  // second try takes fewer registers.
   virtual Result<std::string> compile(const std::string& source,
-                                      const std::string& architecture) = 0;
+                                      const std::string& architecture,
+                                      int tries) = 0;
   // Of the compiler of kernels, "13.0"; loads it.
   virtual Result<std::string> compiler_version() = 0;
   // Of cuDNN, "9.19.0"; loads it.

@@ -279,7 +279,8 @@ class FakeDevice final : public CudaDevice {
 
 class FakeModule final : public CudaModule {
  public:
-  Result<std::string> compile(const std::string&, const std::string&) override {
+  Result<std::string> compile(const std::string&, const std::string&,
+                              int) override {
     return std::string();
   }
   Result<std::string> compiler_version() override { return std::string("1"); }

@@ -166,6 +166,7 @@ class CudaRandomShapes : public ::testing::TestWithParam<RandomKind>,
 TEST_P(CudaRandomShapes, AgreeWithReferences) {
   const DType dtype = GetParam().dtype;
   const auto records = GetParam().drawn(random_draws(1));
+  ASSERT_FALSE(records.empty());
   std::vector<Case> cases;
   for (const OpRecord& record : records) {
     // What says its own types stands as it is.

@@ -80,8 +80,10 @@ constexpr const char* kLoadsStay = "--ptxas-options=-O1";
 constexpr std::string_view kRefused =
     "a generated kernel uses local memory, or too much shared memory: ";
 
+constexpr std::string_view kLocalMemory = "Local memory";
+
 bool is_refusal(const std::string& log) {
-  return log.find("Local memory") != log.npos ||
+  return log.find(kLocalMemory) != log.npos ||
          log.find("too much shared data") != log.npos;
 }
 
@@ -102,8 +104,8 @@ Result<std::string> compile_with(const std::vector<const char*>& options,
   nvrtcResult result =
       calls->create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
   if (result != NVRTC_SUCCESS) return failed("nvrtcCreateProgram", result);
-  result = calls->compile(program, static_cast<int>(options.size()),
-                          options.data());
+  result =
+      calls->compile(program, static_cast<int>(options.size()), options.data());
   std::string log;
   if (std::size_t size = 0; calls->log_size(program, &size) == NVRTC_SUCCESS) {
     log.resize(size);
@@ -131,11 +133,13 @@ Result<std::string> compile_with(const std::vector<const char*>& options,
 }
 
 Result<std::string> compile(const std::string& source,
-                            const std::string& option) {
+                            const std::string& option, int tries) {
   std::vector<const char*> options = {option.c_str(), "--std=c++17",
                                       kWarnOfLocalMemory};
   PLIMSOLL_ASSIGN(std::string code, compile_with(options, source));
-  if (!code.starts_with(kRefused)) return code;
+  const bool out_of_registers =
+      code.starts_with(kRefused) && code.find(kLocalMemory) != code.npos;
+  if (!out_of_registers || tries == 1) return code;
   options.push_back(kLoadsStay);
   return compile_with(options, source);
 }
@@ -204,11 +208,12 @@ std::string option_for(const std::string& architecture) {
 
 // Empty where there is no cache.
 std::filesystem::path path_of(const std::string& source,
-                              const std::string& option) {
+                              const std::string& option, int tries = 2) {
   const std::filesystem::path folder = user_cache_folder();
   if (folder.empty()) return {};
-  const std::string key = fmt::format("{} {} {} {} {}", CUDA_VERSION, option,
-                                      kWarnOfLocalMemory, kLoadsStay, source);
+  const std::string key =
+      fmt::format("{} {} {} {} {}", CUDA_VERSION, option, kWarnOfLocalMemory,
+                  tries == 1 ? "" : kLoadsStay, source);
   // Two hashes: different kernels must never meet under one name.
   return folder / "kernels" /
          fmt::format("{}{}.cubin", hash_text(stable_hash(key)),
@@ -253,9 +258,9 @@ void compile_kernels_ahead(std::span<const std::string> sources,
 
 Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
-                                   const std::string& helper) {
+                                   const std::string& helper, int tries) {
   const std::string option = option_for(architecture);
-  const std::filesystem::path path = path_of(source, option);
+  const std::filesystem::path path = path_of(source, option, tries);
   std::string code;
   if (!path.empty()) code = read_cached(path);
   if (code.empty() && !path.empty() && !helper.empty()) {
@@ -263,7 +268,7 @@ Result<std::string> compile_kernel(const std::string& source,
     code = read_cached(path);
   }
   if (code.empty()) {
-    PLIMSOLL_ASSIGN(code, compile(source, option));
+    PLIMSOLL_ASSIGN(code, compile(source, option, tries));
     if (!path.empty()) write_cached(path, code);
   }
   return code_or_refusal(std::move(code));

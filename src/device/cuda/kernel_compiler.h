@@ -12,10 +12,11 @@ namespace plimsoll::cuda {
 
 // `architecture`: "sm_90". `helper` is a program whose command
 // `compile-kernel FILE ARCHITECTURE` does the same for a file: then NVRTC is
-// never in this process, whose memory is planned. Empty: it is.
+// never in this process, whose memory is planned. Empty: it is. `tries`: 2, or
+// 1 to know whether the second was needed.
 Result<std::string> compile_kernel(const std::string& source,
                                    const std::string& architecture,
-                                   const std::string& helper = {});
+                                   const std::string& helper, int tries = 2);
 
 // Kernels that compile_kernel() will be asked for, by so many helpers at once.
 // What fails is left to it; without a helper or a cache all of it is.

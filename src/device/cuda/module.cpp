@@ -10,8 +10,9 @@ namespace {
 class Module final : public CudaModule {
  public:
   Result<std::string> compile(const std::string& source,
-                              const std::string& architecture) override {
-    return compile_kernel(source, architecture);
+                              const std::string& architecture,
+                              int tries) override {
+    return compile_kernel(source, architecture, {}, tries);
   }
   Result<std::string> compiler_version() override {
     return plimsoll::cuda::compiler_version();
