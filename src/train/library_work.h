@@ -44,7 +44,7 @@ Result<LibraryCost> measure_library_work(CudaDevice& device, DeviceMeter& meter,
                                          const std::vector<cuda::Stage>& work);
 
 // What a process that has run none of it grows by with work, as text. `job` is
-// the same for all batches of a job.
+// the same for all batches of a job that are planned alike.
 using LibraryMeasure = std::function<Result<LibraryCost>(
     const std::string& work, const std::string& job)>;
 

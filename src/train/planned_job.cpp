@@ -283,7 +283,7 @@ class JobPlanner {
     return {};
   }
 
-  // The same for all batches.
+  // The same for all batches that are planned alike.
   std::string job_hash() const {
     std::uint64_t hash = stable_hash("job");
     for (const graph::Node& node : planned_.graphs.train.nodes) {

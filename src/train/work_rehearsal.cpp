@@ -55,6 +55,13 @@ std::optional<LibraryCost> cost_of(const std::string& text) {
   return cost;
 }
 
+std::optional<LibraryCost> kept_cost(const char* kind, const std::string& key) {
+  const auto text = cached_text(kind, key, [](const std::string& kept) {
+    return cost_of(kept).has_value();
+  });
+  return text ? cost_of(*text) : std::nullopt;
+}
+
 Result<LibraryCost> rehearse(const std::string& calibrator,
                              const std::string& device,
                              const std::string& work) {
@@ -83,29 +90,22 @@ Result<LibraryCost> rehearse(const std::string& calibrator,
 constexpr std::int64_t kSpareBytes = 2 * kMiB;
 constexpr std::int64_t kAlikeBytes = 2 * kSpareBytes;
 
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::istringstream from(text);
-  std::int64_t number = 0;
-  if (!(from >> number)) return {};
-  return number;
-}
-
-// What the bytes are held to be: the first that is alike, or one for them.
-std::int64_t level_of(std::int64_t bytes, const std::string& job) {
+// What the cost is held to be: the first that is alike, or one for it.
+LibraryCost level_of(LibraryCost cost, const std::string& job) {
   constexpr const char* kKind = "cuda-work-level";
-  const std::int64_t own = bytes + kSpareBytes;
+  const std::int64_t bytes = cost.host_bytes;
+  cost.host_bytes += kSpareBytes;
   for (int i = 0;; ++i) {
     const std::string key = fmt::format("{} {}", i, job);
-    const auto kept = [&] {
-      return cached_text(kKind, key, [](const std::string& text) {
-        return whole_number(text).has_value();
-      });
-    };
-    if (!kept()) keep_text(kKind, key, fmt::format("{}\n", own));
-    const auto text = kept();  // another process's, if it was first
-    if (!text) return own;
-    const std::int64_t level = *whole_number(*text);
-    if (bytes <= level && bytes >= level - kAlikeBytes) return level;
+    const auto kept = [&] { return kept_cost(kKind, key); };
+    if (!kept()) keep_text(kKind, key, to_text(cost));
+    const auto level = kept();  // another process's, if it was first
+    if (!level) return cost;
+    if (bytes <= level->host_bytes &&
+        bytes >= level->host_bytes - kAlikeBytes) {
+      cost.host_bytes = level->host_bytes;
+      return cost;
+    }
   }
 }
 
@@ -134,16 +134,16 @@ class WorkMeasure {
                                  const std::string& job) {
     const std::string key = fmt::format("{} {} {}", key_, job, work);
     const std::set<std::string> kinds = kinds_of(work);
-    const auto kept = cached_text(kKind, key, [](const std::string& text) {
-      return cost_of(text).has_value();
-    });
-    if (kept) return largest_with(*cost_of(*kept), kinds);
+    if (const auto kept = kept_cost(kKind, key)) {
+      return largest_with(*kept, kinds);
+    }
     if (std::includes(known_.begin(), known_.end(), kinds.begin(),
                       kinds.end())) {
       return largest_;
     }
-    PLIMSOLL_ASSIGN(LibraryCost cost, rehearse(calibrator_, device_, work));
-    cost.host_bytes = level_of(cost.host_bytes, key_ + " " + job);
+    PLIMSOLL_ASSIGN(const LibraryCost measured,
+                    rehearse(calibrator_, device_, work));
+    const LibraryCost cost = level_of(measured, key_ + " " + job);
     keep_text(kKind, key, to_text(cost));
     return largest_with(cost, kinds);
   }

@@ -30,10 +30,11 @@ bool chosen(std::size_t number, DType dtype) {
   return number % kSome == static_cast<std::size_t>(dtype);
 }
 
-// The device, open from a suite's first test to its last.
-class OnDevice {
+// The device is open from a suite's first test to its last.
+template <class Parameter>
+class OnDevice : public ::testing::TestWithParam<Parameter> {
  protected:
-  static void open() {
+  static void SetUpTestSuite() {
     auto module = open_cuda_module();
     auto opened = module ? (*module)->open(0, "")
                          : Result<std::unique_ptr<CudaDevice>>(module.error());
@@ -43,7 +44,11 @@ class OnDevice {
     }
     device = *std::move(opened);
   }
-  static void close() { device.reset(); }
+  static void TearDownTestSuite() { device.reset(); }
+
+  void SetUp() override {
+    if (!device) GTEST_SKIP() << "needs a GPU: " << missing;
+  }
 
   static void check(const std::vector<Case>& cases,
                     const CudaCatalog& catalog) {
@@ -66,22 +71,12 @@ class OnDevice {
     }
   }
 
-  static std::unique_ptr<CudaDevice> device;
-  static std::string missing;
+  static inline std::unique_ptr<CudaDevice> device;
+  static inline std::string missing;
 };
 
-std::unique_ptr<CudaDevice> OnDevice::device;
-std::string OnDevice::missing;
-
-class CudaOpHarness : public ::testing::TestWithParam<Family>,
-                      protected OnDevice {
+class CudaOpHarness : public OnDevice<Family> {
  protected:
-  static void SetUpTestSuite() { open(); }
-  static void TearDownTestSuite() { close(); }
-  void SetUp() override {
-    if (!device) GTEST_SKIP() << "needs a GPU: " << missing;
-  }
-
   void check_all(DType floating, bool library_wherever = false) {
     const std::vector<OpRecord> records = GetParam().records();
     std::vector<Case> cases;
@@ -153,25 +148,14 @@ TEST_P(CudaOpHarness, NanPassesThroughOurRelu) {
   }
 }
 
-class CudaRandomShapes : public ::testing::TestWithParam<RandomKind>,
-                         protected OnDevice {
- protected:
-  static void SetUpTestSuite() { open(); }
-  static void TearDownTestSuite() { close(); }
-  void SetUp() override {
-    if (!device) GTEST_SKIP() << "needs a GPU: " << missing;
-  }
-};
+using CudaRandomShapes = OnDevice<RandomKind>;
 
 TEST_P(CudaRandomShapes, AgreeWithReferences) {
-  const DType dtype = GetParam().dtype;
   const auto records = GetParam().drawn(random_draws(1));
   ASSERT_FALSE(records.empty());
   std::vector<Case> cases;
   for (const OpRecord& record : records) {
-    // What says its own types stands as it is.
-    Result<Case> test =
-        make_case(record, has_other_forms(record) ? dtype : DType::f32);
+    Result<Case> test = make_case(record, GetParam().dtype_of(record));
     ASSERT_TRUE(test) << record.name << ": " << test.error().message;
     cases.push_back(*std::move(test));
   }

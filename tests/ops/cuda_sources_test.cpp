@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <set>
 #include <span>
 
@@ -22,39 +21,50 @@
 namespace plimsoll::ops::testing {
 namespace {
 
-// Distinct functions of the records in these dtypes; and those that are handed
-// numbers, if they are.
-std::vector<cuda::Function> functions_of(const std::vector<OpRecord>& records,
-                                         std::initializer_list<DType> dtypes,
-                                         const std::string& architecture) {
+// Distinct functions of the records; and those that are handed numbers, if they
+// are.
+std::vector<cuda::Function> functions_of(
+    const std::vector<TypedRecord>& records, const std::string& architecture) {
   std::vector<cuda::Function> functions;
   std::set<std::string> seen;
   DeviceProfile profile;
   profile.instruction_set = architecture;
   const CudaCatalog catalog(profile, {});
   const CudaCatalog late(profile, {.late_numbers = true});
-  for (const OpRecord& record : records) {
-    for (const DType dtype : dtypes) {
-      const auto typed = in_dtype(record, dtype);
-      if (!typed) continue;  // the op's own rule
-      for (const CudaCatalog* from : {&catalog, &late}) {
-        const auto code = from->code(typed->query());
-        if (!code) {
-          ADD_FAILURE() << record.name << ": " << code.error().message;
-          continue;
-        }
-        for (const auto& stage : code->stages) {
-          const auto* function = std::get_if<cuda::Function>(&stage);
-          if (function == nullptr) continue;
-          std::string key = function->body;
-          for (const DType type : function->inputs) key += name_of(type);
-          for (const DType type : function->outputs) key += name_of(type);
-          if (seen.insert(key).second) functions.push_back(*function);
-        }
+  for (const TypedRecord& record : records) {
+    for (const CudaCatalog* from : {&catalog, &late}) {
+      const auto code = from->code(record.query());
+      if (!code) {
+        ADD_FAILURE() << record.op->name << " "
+                      << graph::to_string(record.inputs) << " "
+                      << record.attrs.to_string() << ": "
+                      << code.error().message;
+        continue;
+      }
+      for (const auto& stage : code->stages) {
+        const auto* function = std::get_if<cuda::Function>(&stage);
+        if (function == nullptr) continue;
+        std::string key = function->body;
+        for (const DType type : function->inputs) key += name_of(type);
+        for (const DType type : function->outputs) key += name_of(type);
+        if (seen.insert(key).second) functions.push_back(*function);
       }
     }
   }
   return functions;
+}
+
+// In all floating dtypes that the ops take.
+std::vector<TypedRecord> typed_records(const Family& family) {
+  std::vector<TypedRecord> all;
+  for (const OpRecord& record : family.records()) {
+    for (const DType dtype :
+         {DType::f32, DType::f64, DType::bf16, DType::f16}) {
+      auto typed = in_dtype(record, dtype);
+      if (typed) all.push_back(*std::move(typed));
+    }
+  }
+  return all;
 }
 
 // Many kernels in one program, run_0, run_1, ...: the prelude is read once.
@@ -96,9 +106,8 @@ TEST_P(CudaSources, Compile) {
   std::size_t every =
       std::getenv("PLIMSOLL_ALL_KERNELS") != nullptr ? 1 : kSome;
   for (const std::string architecture : {"sm_90", "sm_75"}) {
-    const std::vector<cuda::Function> all = functions_of(
-        GetParam().records(), {DType::f32, DType::f64, DType::bf16, DType::f16},
-        architecture);
+    const std::vector<cuda::Function> all =
+        functions_of(typed_records(GetParam()), architecture);
     ASSERT_FALSE(all.empty());
     std::vector<cuda::Function> chosen;
     for (std::size_t i = 0; i < all.size(); i += every) {
@@ -115,19 +124,16 @@ class CudaSourcesOfRandomShapes : public ::testing::TestWithParam<RandomKind> {
 TEST_P(CudaSourcesOfRandomShapes, Compile) {
   const auto module = open_cuda_module();
   if (!module) GTEST_SKIP() << module.error().message;
-  const bool all = std::getenv("PLIMSOLL_ALL_KERNELS") != nullptr;
-  const auto records = GetParam().drawn(random_draws(all ? 4 : 1));
+  const bool many = std::getenv("PLIMSOLL_ALL_KERNELS") != nullptr;
+  const auto records = GetParam().drawn(random_draws(many ? 4 : 1));
   ASSERT_FALSE(records.empty());
-  for (const bool other_forms : {false, true}) {
-    std::vector<OpRecord> some;
-    std::copy_if(records.begin(), records.end(), std::back_inserter(some),
-                 [&](const OpRecord& record) {
-                   return has_other_forms(record) == other_forms;
-                 });
-    // What says its own types stands as it is.
-    const DType dtype = other_forms ? GetParam().dtype : DType::f32;
-    expect_compiled(**module, "sm_90", functions_of(some, {dtype}, "sm_90"));
+  std::vector<TypedRecord> all;
+  for (const OpRecord& record : records) {
+    auto typed = in_dtype(record, GetParam().dtype_of(record));
+    ASSERT_TRUE(typed) << record.name << ": " << typed.error().message;
+    all.push_back(*std::move(typed));
   }
+  expect_compiled(**module, "sm_90", functions_of(all, "sm_90"));
 }
 
 // The first time, and when the verdict was kept.

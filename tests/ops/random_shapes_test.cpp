@@ -16,9 +16,7 @@ TEST_P(RandomShapes, AgreeWithReferences) {
   const auto records = GetParam().drawn(random_draws(GetParam().draws));
   ASSERT_FALSE(records.empty());
   for (const OpRecord& record : records) {
-    // What says its own types stands as it is.
-    const DType dtype = has_other_forms(record) ? GetParam().dtype : DType::f32;
-    const Result<Case> test = make_case(record, dtype);
+    const Result<Case> test = make_case(record, GetParam().dtype_of(record));
     ASSERT_TRUE(test) << record.name << ": " << test.error().message;
     std::map<std::string, std::vector<Bytes>> seen;
     for (const int count : {1, 3}) {

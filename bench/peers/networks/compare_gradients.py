@@ -5,8 +5,8 @@
 Prints the relative L2 error of the loss and of the worst tensor against
 PyTorch's in f64, from the same weights: those of tests/train/networks stored
 beside the job, or our random start. A tensor fails above the limit of its
-precision, unless PyTorch's own error in that precision is half as large: deep
-networks at their random start magnify any rounding.
+precision; at a random start, where deep networks magnify any rounding, not if
+PyTorch's own error in that precision is half as large.
 """
 
 import argparse
@@ -83,10 +83,14 @@ def compare(path, precision, arguments):
         f" PyTorch's own {theirs[worst]:.1e})"
     )
     limit = LIMITS[precision]
-    bad = [n for n in errors if errors[n] > max(limit, 2 * theirs[n])]
+    # At a random start PyTorch's own can be beyond the limit.
+    bad = [
+        n for n in errors
+        if errors[n] > (limit if start else max(limit, 2 * theirs[n]))
+    ]
     for name in errors if arguments.verbose else bad:
         print(f"    {errors[name]:.1e} against {theirs[name]:.1e} {name}")
-    return not bad and abs(loss - wanted_loss) <= 10 * limit * abs(wanted_loss)
+    return not bad and abs(loss - wanted_loss) <= limit * abs(wanted_loss)
 
 
 def main():

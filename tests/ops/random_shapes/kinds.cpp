@@ -1,5 +1,6 @@
 #include "ops/random_shapes/kinds.h"
 
+#include "ops/harness.h"
 #include "ops/random_shapes/environment.h"
 
 namespace plimsoll::ops::testing {
@@ -7,6 +8,10 @@ namespace plimsoll::ops::testing {
 std::vector<OpRecord> RandomKind::drawn(int count) const {
   return records(100 * random_seed() + static_cast<std::uint64_t>(dtype),
                  count);
+}
+
+DType RandomKind::dtype_of(const OpRecord& record) const {
+  return has_other_forms(record) ? dtype : DType::f32;
 }
 
 std::vector<RandomKind> random_kinds() {

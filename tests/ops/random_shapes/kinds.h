@@ -17,6 +17,8 @@ struct RandomKind {
 
   // Other shapes in each dtype.
   std::vector<OpRecord> drawn(int count) const;
+  // What says its own types stands as it is.
+  DType dtype_of(const OpRecord& record) const;
 };
 
 // In the names of tests.
